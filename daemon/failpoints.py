@@ -1,0 +1,52 @@
+"""Named points at which a test can kill the process, to prove that a crash there loses nothing.
+
+Armed by the environment variable `RESUMED_FAILPOINT=<name>:<n>`, read once, when this module is
+first imported: the process sends itself SIGKILL at its n-th passage of the point. Unarmed, a passage
+costs one comparison.
+"""
+
+import itertools
+import os
+import signal
+from collections.abc import Iterator
+from typing import NamedTuple
+
+FAILPOINTS: dict[str, str] = {
+    "stream.create": "a stream's file exists and is empty",
+    "stream.declare": "a torn tail is copied to quarantine, the stream does not say so yet",
+    "stream.write": "a group of events is numbered and encoded, nothing of it is written",
+    "stream.sync": "a group of events is written, the disk has not confirmed it",
+    "stream.acknowledge": "a group of events is durable, nobody has been told",
+    "journal": "a restore is about to write to, or has just written, its journal",
+}
+
+
+class Armed(NamedTuple):
+    """One point that kills: `passages` yields the ordinal of each passage, `fatal` is the last one."""
+
+    name: str
+    fatal: int
+    passages: Iterator[int]
+
+
+def parse(setting: str) -> Armed | None:
+    """Read a setting `<name>:<n>`; an empty one arms nothing.
+
+    Raises `ValueError` for a name that is not in `FAILPOINTS` and for an `n` below 1, since a crash
+    test with a misspelt point would pass without a crash.
+    """
+    if not setting:
+        return None
+    name, _, ordinal = setting.rpartition(":")
+    if name not in FAILPOINTS or not ordinal.isascii() or not ordinal.isdecimal() or int(ordinal) < 1:
+        raise ValueError(f"RESUMED_FAILPOINT must be <name>:<n>, with a name of {', '.join(FAILPOINTS)}")
+    return Armed(name, int(ordinal), itertools.count(1))
+
+
+_armed = parse(os.environ.get("RESUMED_FAILPOINT", ""))
+
+
+def passage(name: str) -> None:
+    """Count one passage of a point; at the fatal one the process is gone. Any thread may call it."""
+    if _armed is not None and _armed.name == name and next(_armed.passages) == _armed.fatal:
+        os.kill(os.getpid(), signal.SIGKILL)

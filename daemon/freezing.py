@@ -1,0 +1,171 @@
+"""Freezes a thread for a restore: its lease, its record, and a new run to journal in.
+
+A run that comes to nothing is ended and never resumed from; the agent's own file is never touched.
+"""
+
+import contextlib
+import os
+import uuid
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from resumed.daemon.agents.agent import Launcher
+from resumed.daemon.leases import Leases
+from resumed.daemon.ports.clock import Clock
+from resumed.daemon.rpc.connection import Client
+from resumed.daemon.storage.streams import Streams
+from resumed.daemon.threads import Threads
+from resumed.protocol.restore import Outcome
+from resumed.restore.events import SCHEMA_VERSION
+from resumed.restore.events.envelope import Event, Payload, Source, SourceKind
+from resumed.restore.events.session import AgentRef, GitRef, Ingested, SessionEnded, SessionMeta
+from resumed.restore.events.thread import SessionLinked, ThreadMeta
+from resumed.restore.snapshot import Record
+
+KEPT = (Outcome.RESTORED, Outcome.PARTIAL)
+FOREIGN = "foreign"
+
+
+def own_event(payload: Payload, ref: str) -> Event:
+    """An event that we saw or decided ourselves."""
+    return Event(payload=payload, event_id=str(uuid.uuid4()), src=Source(SourceKind.OBSERVED, ref))
+
+
+class Frozen:
+    """A frozen thread. `root` and `home` say where Resume was pressed."""
+
+    def __init__(self, record: Record, streams: Streams, clock: Clock, workspace: "Here") -> None:
+        self.record = record
+        self.thread_id = record.thread_id
+        self.session_id = str(uuid.uuid4())
+        self.now = clock.now()
+        self.root = workspace.root
+        self.home = workspace.home
+        self.launcher = workspace.launcher
+        self._streams = streams
+        self._workspace_id = workspace.workspace_id
+        self._minted = False
+
+    async def mint(self) -> None:
+        """Begin the new run's stream, and link it to the thread."""
+        record, place = self.record, self.record.states["worktree"]
+        await ensure_thread(self._streams, record)
+        meta = SessionMeta(
+            schema_version=SCHEMA_VERSION,
+            thread_id=record.thread_id,
+            session_id=self.session_id,
+            agent=AgentRef(name=record.agent, version=record.agent_version, native_id=record.native_id),
+            source="resumed",
+            cwd=place.cwd,
+            created_at=self.now,
+            reason="resume",
+            resumed_from=record.runs[-1].session_id if record.runs else None,
+            workspace_id=self._workspace_id,
+            worktree_id=place.worktree_id,
+            repo_id=place.repo_id,
+            git=GitRef(sha=place.sha, branch=place.branch, origin=place.origin),
+        )
+        await self._streams.create(f"session:{self.session_id}", own_event(meta, "resume"))
+        link = SessionLinked(session_id=self.session_id, resumed_from=meta.resumed_from)
+        await self._streams.append(f"thread:{self.thread_id}", own_event(link, "resume"))
+        self._minted = True
+        if record.depends_on is not None:
+            await self.append(_ingested(record))
+
+    async def append(self, *payloads: Payload) -> None:
+        """Make events durable in the new run's stream."""
+        events = [own_event(payload, "restore") for payload in payloads]
+        await self._streams.append(f"session:{self.session_id}", *events)
+
+    async def end(self, outcome: Outcome) -> None:
+        """A restore that did not come to a run ends its run at once."""
+        if outcome not in KEPT:
+            await self.append(SessionEnded(reason=outcome.value, clean=True))
+
+    async def release(self) -> None:
+        """Give the streams free for another daemon's hand."""
+        await self._streams.release(f"session:{self.session_id}")
+        await self._streams.release(f"thread:{self.thread_id}")
+
+
+class Here:
+    """Where this daemon serves, and how the thread's agent is started."""
+
+    def __init__(self, root: str, workspace_id: str, home: str, launcher: Launcher | None) -> None:
+        self.root = root
+        self.workspace_id = workspace_id
+        self.home = home
+        self.launcher = launcher
+
+
+class Freezer:
+    """Freezes threads of one workspace."""
+
+    def __init__(self, threads: Threads, leases: Leases, streams: Streams, clock: Clock) -> None:
+        self._threads = threads
+        self._leases = leases
+        self._streams = streams
+        self._clock = clock
+
+    @contextlib.asynccontextmanager
+    async def held(self, thread: str, client: Client) -> AsyncIterator[str]:
+        """Hold the thread's lease; yields its id. Raises `ResumedError`, `threadBusy` among others."""
+        row = await self._threads.find(thread)
+        async with self._leases.held(row.thread_id, client.info):
+            yield row.thread_id
+
+    @contextlib.asynccontextmanager
+    async def freeze(self, thread_id: str) -> AsyncIterator[Frozen]:
+        """Read the record of a thread whose lease is held, for a restore."""
+        record = await self._threads.record(thread_id)
+        agent = self._threads.agent(record.agent)
+        here = Here(
+            root=self._threads.root,
+            workspace_id=self._threads.workspace_id,
+            home=os.path.expanduser("~"),
+            launcher=agent.launcher if agent else None,
+        )
+        frozen = Frozen(record, self._streams, self._clock, here)
+        try:
+            yield frozen
+        finally:
+            await frozen.release()
+            await self._threads.changed(thread_id)
+
+
+async def ensure_thread(streams: Streams, record: Record) -> None:
+    """A thread known only from an agent's file gets a stream of its own, once."""
+    stream = f"thread:{record.thread_id}"
+    if streams.exists(stream):
+        return
+    meta = ThreadMeta(
+        schema_version=SCHEMA_VERSION,
+        thread_id=record.thread_id,
+        agent=record.agent,
+        storage_class=FOREIGN if record.depends_on else "own",
+        created_at=record.created_at,
+        native_id=record.native_id,
+    )
+    await streams.create(stream, own_event(meta, "thread"))
+    links = [
+        own_event(SessionLinked(session_id=run.session_id, native_id=record.native_id), FOREIGN)
+        for run in record.runs
+        if not run.own
+    ]
+    if links:
+        await streams.append(stream, *links)
+
+
+def _ingested(record: Record) -> Ingested:
+    path = Path(record.depends_on or "")
+    found = path.stat()
+    offset = record.through.get(f"foreign:{path.name}", 0)
+    return Ingested(
+        path=str(path),
+        device=found.st_dev,
+        inode=found.st_ino,
+        offset=offset,
+        prefix_hash="",
+        skipped_lines=record.events_damaged,
+        translator_version=0,
+    )

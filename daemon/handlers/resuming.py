@@ -1,0 +1,18 @@
+"""Handlers of Resume and of looking at what changed."""
+
+from resumed.daemon.rpc.connection import Client
+from resumed.daemon.workspace import Workspace
+from resumed.protocol.restore import RestoreReport
+from resumed.protocol.resume import DriftCheckParams, DriftCheckResult, ThreadResumeParams
+
+
+async def thread_resume(workspace: Workspace, client: Client, params: ThreadResumeParams) -> RestoreReport:
+    """The ordered restore."""
+    return await workspace.restorer.resume(client, params)
+
+
+async def drift_check(workspace: Workspace, client: Client, params: DriftCheckParams) -> DriftCheckResult:
+    """What changed since; mints nothing."""
+    row = await workspace.threads.find(params.thread)
+    record = await workspace.threads.record(row.thread_id)
+    return await workspace.checker.check(record)

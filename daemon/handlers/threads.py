@@ -1,0 +1,57 @@
+"""Handlers that read threads, and name them."""
+
+from resumed.daemon.freezing import ensure_thread, own_event
+from resumed.daemon.rpc.connection import Client
+from resumed.daemon.views import cost_view, thread_view
+from resumed.daemon.workspace import Workspace
+from resumed.protocol.sessions import ThreadParams
+from resumed.protocol.threads import (
+    CostView,
+    NameSetParams,
+    NameSetResult,
+    ThreadListParams,
+    ThreadListResult,
+    ThreadReadParams,
+    ThreadReadResult,
+    TodosView,
+)
+from resumed.restore.events.thread import ThreadPatched
+
+
+async def thread_list(workspace: Workspace, client: Client, params: ThreadListParams) -> ThreadListResult:
+    """A page of threads."""
+    return await workspace.threads.page(params)
+
+
+async def thread_read(workspace: Workspace, client: Client, params: ThreadReadParams) -> ThreadReadResult:
+    """All of one thread."""
+    row = await workspace.threads.find(params.thread)
+    record = await workspace.threads.record(row.thread_id)
+    return thread_view(record, row.thread_id in workspace.threads.live)
+
+
+async def thread_name_set(workspace: Workspace, client: Client, params: NameSetParams) -> NameSetResult:
+    """Name a thread, or give it back its automatic name."""
+    row = await workspace.threads.find(params.thread_id)
+    stream = f"thread:{row.thread_id}"
+    patch = own_event(ThreadPatched(fields={"name": params.name.strip()}), "name")
+    if workspace.sessions.of_thread(row.thread_id) is not None:
+        await workspace.streams.append(stream, patch)
+    else:
+        async with workspace.leases.held(row.thread_id, client.info):
+            await ensure_thread(workspace.streams, await workspace.threads.record(row.thread_id))
+            await workspace.streams.append(stream, patch)
+            await workspace.streams.release(stream)
+    await workspace.threads.changed(row.thread_id)
+    return NameSetResult(thread_id=row.thread_id, name=(await workspace.threads.record(row.thread_id)).name)
+
+
+async def todos_read(workspace: Workspace, client: Client, params: ThreadParams) -> TodosView:
+    """The last accepted list."""
+    return await workspace.todo_lists.read(params.thread_id)
+
+
+async def cost_read(workspace: Workspace, client: Client, params: ThreadParams) -> CostView:
+    """Tokens and cost of a thread."""
+    row = await workspace.threads.find(params.thread_id)
+    return cost_view(await workspace.threads.record(row.thread_id))

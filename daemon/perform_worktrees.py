@@ -1,0 +1,183 @@
+"""Makes a linked work tree, and takes one back that a restore made.
+
+A work tree is made only where nothing is, and removed only if nothing in it would be lost.
+"""
+
+import asyncio
+import contextlib
+import os
+from dataclasses import dataclass
+
+from resumed.daemon.perform_checks import (
+    Refused,
+    Tools,
+    branch_is_at,
+    canonical,
+    held_by_no_other,
+    idle,
+    named,
+    nothing_half_finished,
+    plain_name,
+    repository_at,
+    work_tree_at,
+)
+from resumed.daemon.ports.git_command import GitFailed, printable
+from resumed.restore.probes import RepositorySeen
+from resumed.restore.steps import AddWorktree, RemoveWorktree
+
+
+@dataclass(frozen=True)
+class _Plan:
+    base: RepositorySeen
+    path: str
+    options: tuple[str, ...]
+    at: str
+    new_branch: str | None
+
+
+async def add_worktree(tools: Tools, verb: AddWorktree) -> dict[str, object]:
+    """Make the work tree and its missing parent folders. Returns what was seen afterwards.
+
+    Raises `Refused` or `GitFailed`; then all that was made is taken back."""
+    path = canonical(verb.path)
+    base = await repository_at(tools, verb.repository)
+    standing = await _standing(tools, verb, base, path)
+    if standing is not None:
+        return _evidence(standing, already=True)
+    plan = await _plan(tools, verb, base, path)
+    made = await asyncio.to_thread(_make_parents, path)
+    reason = await _made(tools, plan)
+    try:
+        seen = await _standing(tools, verb, base, path)
+        is_whole = seen is not None and not (reason and await tools.git.uncommitted(path))
+    except (Refused, GitFailed) as failure:
+        seen, is_whole, reason = None, False, reason or failure.sentence
+    if seen is not None and is_whole:
+        return _evidence(seen, already=False, created_folders=made, created_branch=plan.new_branch)
+    if not reason:
+        # It was made, but not as wanted: the branch moved in between. Git refuses if it is not clean.
+        await tools.writer.remove_worktree(base.common_dir, path)
+    left = await _take_back(tools, verb, plan, made)
+    raise Refused(f"git could not make the folder: {reason or 'its HEAD is not where it should be'}{left}")
+
+
+async def remove_worktree(tools: Tools, verb: RemoveWorktree) -> dict[str, object]:
+    """Remove the work tree if it is clean (no ignored files either) and still at `sha`, and then the
+    branch if asked to. Raises `Refused` or `GitFailed`."""
+    path = canonical(verb.path)
+    base = await repository_at(tools, verb.repository)
+    is_registered = any(entry.path == path for entry in base.worktrees)
+    is_there = await asyncio.to_thread(os.path.lexists, path)
+    if is_there:
+        await _untouched(tools, verb, base, path)
+    branch = verb.branch if verb.delete_branch else None
+    branch_there = branch is not None and (await tools.git.branch(base.top_level, branch)).sha is not None
+    if branch is not None and branch_there:
+        await branch_is_at(tools, base.top_level, branch, verb.sha)
+        held_by_no_other(base, branch, path)
+    if is_there or is_registered:
+        (await tools.writer.remove_worktree(base.common_dir, path)).expect()
+    if branch is not None and branch_there:
+        (await tools.writer.delete_branch(base.common_dir, branch, verb.sha)).expect()
+    return {"path": path, "removed": is_there, "deleted_branch": branch if branch_there else None}
+
+
+async def _standing(
+    tools: Tools, verb: AddWorktree, base: RepositorySeen, path: str
+) -> RepositorySeen | None:
+    # A git that outlived its daemon may still be filling the folder: wait for it, then look.
+    if not await asyncio.to_thread(os.path.lexists, os.path.join(path, ".git")):
+        return None
+    seen = await repository_at(tools, path)
+    if seen.top_level != path or seen.kind != "linked" or seen.common_id != base.common_id:
+        return None
+    await idle(tools, seen.git_dir, path)
+    seen = await repository_at(tools, path)
+    is_wanted = (seen.branch, seen.sha, seen.in_progress) == (verb.branch, verb.sha, None)
+    return seen if is_wanted else None
+
+
+async def _plan(tools: Tools, verb: AddWorktree, base: RepositorySeen, path: str) -> _Plan:
+    if (path + "/").startswith(base.common_dir + "/"):
+        raise Refused(f"{printable(path)} is inside the repository's own folder")
+    if await asyncio.to_thread(_occupied, path):
+        raise Refused(f"something is already at {printable(path)}")
+    if not (await tools.git.commit(base.top_level, verb.sha)).present:
+        raise Refused(f"commit {verb.sha[:7]} is not in this repository")
+    is_stale = any(entry.path == path and entry.gone for entry in base.worktrees)
+    options: tuple[str, ...] = ("--force",) if is_stale else ()
+    if verb.branch is None:
+        return _Plan(base, path, (*options, "--detach"), verb.sha, None)
+    plain_name(verb.branch)
+    held_by_no_other(base, verb.branch, path)
+    if verb.create_branch and (await tools.git.branch(base.top_level, verb.branch)).sha is None:
+        return _Plan(base, path, (*options, "-b", verb.branch), verb.sha, verb.branch)
+    await branch_is_at(tools, base.top_level, verb.branch, verb.sha)
+    return _Plan(base, path, options, verb.branch, None)
+
+
+async def _made(tools: Tools, plan: _Plan) -> str:
+    try:
+        outcome = await tools.writer.add_worktree(plan.base.common_dir, plan.options, plan.path, plan.at)
+    except GitFailed as failure:
+        return failure.sentence
+    return "" if outcome.code == 0 else outcome.reason
+
+
+async def _take_back(tools: Tools, verb: AddWorktree, plan: _Plan, made: list[str]) -> str:
+    left: list[str] = []
+    folder = plan.base.common_dir
+    if await asyncio.to_thread(_occupied, plan.path):
+        left.append(printable(plan.path))
+    if plan.new_branch is not None:
+        branch = await tools.git.branch(plan.base.top_level, plan.new_branch)
+        if branch.sha is not None and branch.checked_out_at is None:
+            deleted = await tools.writer.delete_branch(folder, plan.new_branch, verb.sha)
+            left += [f"branch {printable(plan.new_branch)}"] if deleted.code else []
+    await asyncio.to_thread(_remove_parents, made)
+    return f" ({' and '.join(left)} was left behind)" if left else ""
+
+
+async def _untouched(tools: Tools, verb: RemoveWorktree, base: RepositorySeen, path: str) -> None:
+    seen = await work_tree_at(tools, path)
+    if seen.kind != "linked" or seen.common_id != base.common_id:
+        raise Refused(f"{printable(path)} is not a linked work tree of this repository")
+    await idle(tools, seen.git_dir, path)
+    nothing_half_finished(seen)
+    if (seen.branch, seen.sha) != (verb.branch, verb.sha):
+        raise Refused(f"{printable(path)} has moved on to another branch or commit")
+    files = await tools.git.uncommitted(path)
+    if files:
+        raise Refused(f"{printable(path)} holds files that would be lost: {named(files)}")
+
+
+def _evidence(seen: RepositorySeen, **more: object) -> dict[str, object]:
+    return {"path": seen.top_level, "branch": seen.branch, "sha": seen.sha, **more}
+
+
+def _occupied(path: str) -> bool:
+    if os.path.islink(path) or not os.path.isdir(path):
+        return os.path.lexists(path)
+    return bool(os.listdir(path))
+
+
+def _make_parents(path: str) -> list[str]:
+    missing: list[str] = []
+    folder = os.path.dirname(path)
+    while not os.path.lexists(folder):
+        missing.append(folder)
+        folder = os.path.dirname(folder)
+    missing.reverse()
+    try:
+        for parent in missing:
+            os.mkdir(parent)
+    except OSError:
+        _remove_parents(missing)
+        raise
+    return missing
+
+
+def _remove_parents(made: list[str]) -> None:
+    for parent in reversed(made):
+        with contextlib.suppress(OSError):
+            os.rmdir(parent)

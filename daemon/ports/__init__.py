@@ -1,0 +1,1 @@
+"""The world as the daemon meets it: git, files, processes, policies and the clock."""

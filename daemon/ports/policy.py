@@ -1,0 +1,115 @@
+"""What an agent may do at most: a managed policy and our own settings, whichever is narrower.
+
+A file that cannot be understood is not known; it is never "no limit".
+"""
+
+import asyncio
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from resumed.restore.probes import CeilingSeen, Unseen
+
+CODEX_REQUIREMENTS = "/etc/codex/requirements.toml"
+APPROVALS = ("untrusted", "on-request", "on-failure", "never")
+SANDBOXES = ("read-only", "workspace-write", "danger-full-access")
+
+
+class _Malformed(Exception):
+    """A policy file that cannot be understood; `args[0]` is what is wrong."""
+
+
+@dataclass(frozen=True)
+class _Limit:
+    approval: str | None
+    sandbox: str | None
+    source: str
+
+
+class Policy:
+    """Reads both files anew at each question: a policy may change while the daemon runs.
+
+    `settings` is the path of our own settings file, `requirements` that of Codex's managed one."""
+
+    def __init__(self, settings: str, requirements: str = CODEX_REQUIREMENTS) -> None:
+        self._settings = settings
+        self._requirements = requirements
+
+    async def ceiling(self, agent: str) -> CeilingSeen | Unseen:
+        """The widest approval and sandbox allowed for the agent."""
+        return await asyncio.to_thread(self._ceiling, agent)
+
+    def _ceiling(self, agent: str) -> CeilingSeen | Unseen:
+        try:
+            limits = [_own(self._settings)]
+            if agent == "codex":
+                limits.append(_codex(self._requirements))
+        except _Malformed as problem:
+            return Unseen(f"failed: {problem}")
+        approval = _narrowest(APPROVALS, [limit.approval for limit in limits])
+        sandbox = _narrowest(SANDBOXES, [limit.sandbox for limit in limits])
+        deciding = [
+            limit.source
+            for limit in limits
+            if (approval is not None and limit.approval == approval)
+            or (sandbox is not None and limit.sandbox == sandbox)
+        ]
+        return CeilingSeen(approval=approval, sandbox=sandbox, source=", ".join(deciding))
+
+
+def _own(path: str) -> _Limit:
+    permissions = _table(path).get("permissions", {})
+    if not isinstance(permissions, dict):
+        raise _Malformed(f"{path}: permissions is not a table")
+    unknown = sorted(permissions.keys() - {"approval", "sandbox"})
+    if unknown:
+        raise _Malformed(f"{path}: permissions has no setting {unknown[0]!r}")
+    return _Limit(
+        approval=_own_value(path, permissions, "approval", APPROVALS),
+        sandbox=_own_value(path, permissions, "sandbox", SANDBOXES),
+        source=path,
+    )
+
+
+def _own_value(path: str, permissions: dict[str, object], key: str, order: Sequence[str]) -> str | None:
+    value = permissions.get(key)
+    if value is None or (isinstance(value, str) and value in order):
+        return value
+    raise _Malformed(f"{path}: permissions.{key} is not one of {', '.join(order)}")
+
+
+def _codex(path: str) -> _Limit:
+    table = _table(path)
+    return _Limit(
+        approval=_widest(path, table, "allowed_approval_policies", APPROVALS),
+        sandbox=_widest(path, table, "allowed_sandbox_modes", SANDBOXES),
+        source=path,
+    )
+
+
+def _widest(path: str, table: dict[str, object], key: str, order: Sequence[str]) -> str | None:
+    if key not in table:
+        return None
+    allowed = table[key]
+    if not isinstance(allowed, list) or not all(isinstance(value, str) for value in allowed):
+        raise _Malformed(f"{path}: {key} is not a list of strings")
+    # A value newer than this list is left out, which can only narrow what is allowed.
+    known = [value for value in order if value in allowed]
+    return known[-1] if known else order[0]
+
+
+def _narrowest(order: Sequence[str], limits: Sequence[str | None]) -> str | None:
+    given = [limit for limit in limits if limit is not None]
+    return min(given, key=order.index) if given else None
+
+
+def _table(path: str) -> dict[str, object]:
+    try:
+        with open(path, "rb") as file:
+            return tomllib.load(file)
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise _Malformed(f"{path} could not be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise _Malformed(f"{path} is not valid TOML: {error}") from error

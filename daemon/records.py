@@ -1,0 +1,231 @@
+"""Builds a thread's record: its own streams and the agent's file, merged in time and folded.
+
+A checkpoint of the fold makes a later build cost only what was added. It is used only when every
+part of it is still there byte for byte; otherwise everything is read again.
+"""
+
+import heapq
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from resumed.daemon.agents.agent import Agent
+from resumed.daemon.agents.reading import ForeignReading
+from resumed.daemon.record_checkpoint import (
+    Checkpoint,
+    ForeignPart,
+    foreign_holds,
+    foreign_part,
+    pack,
+    unpack,
+)
+from resumed.daemon.storage.damage import Damage
+from resumed.daemon.storage.reader import Reading
+from resumed.daemon.storage.streams import Streams
+from resumed.restore.events.envelope import Event
+from resumed.restore.events.session import SessionMeta
+from resumed.restore.events.thread import SessionLinked
+from resumed.restore.lifecycle import Lifecycle, LifecycleState, aborted
+from resumed.restore.snapshot import Fold, Record
+from resumed.restore.subsystems import SUBSYSTEMS
+
+MIN_NEW_EVENTS = 64
+
+
+class Source(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a thread's events are: its id, the agent, and the agent's file if it has one."""
+
+    thread_id: str
+    agent: Agent | None
+    path: Path | None
+
+
+class Built(msgspec.Struct, frozen=True, kw_only=True):
+    """A record with what the row needs, and a checkpoint to save (`None`: nothing new)."""
+
+    record: Record
+    lifecycle: LifecycleState
+    checkpoint: bytes | None
+
+
+class _Parts(msgspec.Struct, kw_only=True):
+    """What one build reads from: the readings, and the events of runs held back until judged."""
+
+    own: dict[str, Reading] = {}
+    foreign: ForeignReading | None = None
+    tails: list[list[Event]] = []
+
+
+def build(streams: Streams, source: Source, saved: bytes | None) -> Built:
+    """Read and fold. Blocking: runs on a worker thread. Raises `OSError` when a file can't be read."""
+    checkpoint = unpack(saved) if saved else None
+    if checkpoint is not None and not foreign_holds(checkpoint.foreign, source.path):
+        checkpoint = None
+    built = _build(streams, source, checkpoint)
+    if built is None:
+        # The new events are older than the checkpoint, or a stream was replaced: fold from the start.
+        built = _build(streams, source, None)
+    assert built is not None
+    return built
+
+
+def _build(streams: Streams, source: Source, checkpoint: Checkpoint | None) -> Built | None:
+    parts = _Parts()
+    if not _open_own(streams, source, checkpoint, parts):
+        return None
+    if source.path is not None and source.agent is not None and source.agent.store is not None:
+        cursor = checkpoint.foreign.cursor if checkpoint and checkpoint.foreign else None
+        parts.foreign = source.agent.store.read(source.path, cursor)
+    fold = Fold(SUBSYSTEMS, checkpoint.states if checkpoint else None)
+    lifecycle, state = Lifecycle(), (checkpoint.lifecycle if checkpoint else LifecycleState())
+    count, latest = 0, checkpoint.latest if checkpoint else ""
+    for event in _merged(parts):
+        when = event.at or event.ts
+        if checkpoint is not None and when < checkpoint.latest:
+            return None
+        fold.feed(event)
+        state = lifecycle.apply(state, event)
+        latest = max(latest, when)
+        count += 1
+    read = count + (checkpoint.events_read if checkpoint else 0)
+    state.thread_id = state.thread_id or source.thread_id
+    damage, lost = _damage(parts, checkpoint)
+    fresh = None
+    if count >= MIN_NEW_EVENTS:
+        fresh = pack(
+            Checkpoint(
+                foreign=_foreign_part(source, parts),
+                streams={
+                    **(checkpoint.streams if checkpoint else {}),
+                    **{stream: reading.position for stream, reading in parts.own.items() if reading.position},
+                },
+                latest=latest,
+                states=fold.states,
+                lifecycle=state,
+                events_read=read,
+                damage=damage,
+                lost=lost,
+            )
+        )
+    record = _record(source, state, fold, parts, read)
+    record = msgspec.structs.replace(
+        record,
+        events_damaged=lost,
+        damage=tuple(dict.fromkeys((*damage, *_torn(parts, checkpoint)))),
+        degraded=_degraded(lost),
+    )
+    return Built(record=record, lifecycle=state, checkpoint=fresh)
+
+
+def _open_own(streams: Streams, source: Source, checkpoint: Checkpoint | None, parts: _Parts) -> bool:
+    """Read the thread's stream and those of its runs; runs that came to nothing are left out.
+
+    Returns whether the checkpoint could be used for every stream that it holds."""
+    known = checkpoint.streams if checkpoint else {}
+    thread = f"thread:{source.thread_id}"
+    if not streams.exists(thread):
+        return True
+    sessions: list[str] = []
+    for event in streams.read(thread):
+        if isinstance(event.payload, SessionLinked) and event.src.ref != "foreign":
+            sessions.append(event.payload.session_id)
+    for stream in (thread, *(f"session:{session}" for session in sessions)):
+        if not streams.exists(stream):
+            continue
+        reading = streams.read(stream, known.get(stream))
+        events = list(reading)
+        if reading.restarted:
+            return False
+        is_run = stream != thread and stream not in known
+        if is_run and aborted(events):
+            continue
+        parts.own[stream] = reading
+        parts.tails.append(_with_worktree(streams, events))
+    return True
+
+
+def _with_worktree(streams: Streams, events: list[Event]) -> list[Event]:
+    """The worktree that a run names is described by the first line of its own stream."""
+    if not events or not isinstance(events[0].payload, SessionMeta):
+        return events
+    stream = f"worktree:{events[0].payload.worktree_id}"
+    if events[0].payload.worktree_id is None or not streams.exists(stream):
+        return events
+    described = next(iter(streams.read(stream)), None)
+    if described is None:
+        return events
+    at_start = msgspec.structs.replace(described, at=events[0].at or events[0].ts)
+    return [events[0], at_start, *events[1:]]
+
+
+def _merged(parts: _Parts) -> Iterator[Event]:
+    own: list[Iterator[Event]] = [iter(tail) for tail in parts.tails]
+    if parts.foreign is None:
+        return heapq.merge(*own, key=_when)
+    if not own:
+        return iter(parts.foreign)
+    return heapq.merge(iter(parts.foreign), *own, key=_when)
+
+
+def _when(event: Event) -> str:
+    return event.at or event.ts
+
+
+def _foreign_part(source: Source, parts: _Parts) -> ForeignPart | None:
+    if source.path is None or parts.foreign is None:
+        return None
+    return foreign_part(source.path, parts.foreign.cursor())
+
+
+def _record(source: Source, state: LifecycleState, fold: Fold, parts: _Parts, read: int) -> Record:
+    through = {stream: reading.seq for stream, reading in parts.own.items()}
+    if parts.foreign is not None and source.path is not None:
+        through[f"foreign:{source.path.name}"] = parts.foreign.offset
+    return Record(
+        thread_id=state.thread_id,
+        name=state.name,
+        agent=state.agent or (source.agent.name if source.agent else ""),
+        agent_version=state.agent_version,
+        native_id=state.native_id,
+        forked_from=state.forked_from,
+        created_at=state.created_at,
+        last_active_at=state.last_active_at or state.created_at,
+        runs=tuple(state.runs),
+        states=fold.states,
+        through=through,
+        events_read=read,
+        depends_on=str(source.path) if source.path else None,
+        open_turn=state.open_turn is not None,
+    )
+
+
+def _damage(parts: _Parts, checkpoint: Checkpoint | None) -> tuple[tuple[str, ...], int]:
+    """Lasting damage: a sentence each, and how many places. A torn end is none of it, since it may
+    still be written."""
+    found: list[Damage] = [d for reading in parts.own.values() for d in reading.damage]
+    sentences = [*(checkpoint.damage if checkpoint else ()), *(d.sentence for d in found)]
+    lost = (checkpoint.lost if checkpoint else 0) + len(found)
+    if parts.foreign is not None:
+        skipped = _skipped(parts.foreign, checkpoint)
+        sentences += parts.foreign.damage[:skipped]
+        lost += skipped
+    return tuple(dict.fromkeys(sentences)), lost
+
+
+def _torn(parts: _Parts, checkpoint: Checkpoint | None) -> tuple[str, ...]:
+    if parts.foreign is None:
+        return ()
+    return parts.foreign.damage[_skipped(parts.foreign, checkpoint) :]
+
+
+def _skipped(foreign: ForeignReading, checkpoint: Checkpoint | None) -> int:
+    before = checkpoint.foreign.cursor.skipped_lines if checkpoint and checkpoint.foreign else 0
+    return foreign.skipped_lines - before
+
+
+def _degraded(lost: int) -> dict[str, str]:
+    if not lost:
+        return {}
+    reason = f"{lost} damaged place{'s' if lost > 1 else ''} in the record may have held part of it"
+    return {subsystem.name: reason for subsystem in SUBSYSTEMS if subsystem.handles}

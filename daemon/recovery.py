@@ -1,0 +1,91 @@
+"""Finishes or takes back a restore that was killed, before anything else touches its thread.
+
+What to do is decided by `restore/recover.py` from the journal and from what is seen now.
+"""
+
+import asyncio
+
+from resumed.daemon.failpoints import passage
+from resumed.daemon.freezing import own_event
+from resumed.daemon.observe import Observer
+from resumed.daemon.perform import Performer
+from resumed.daemon.perform_checks import Tools
+from resumed.daemon.storage.streams import Streams
+from resumed.restore.effects import NotPerformed, Performed
+from resumed.restore.events.envelope import Event, Payload
+from resumed.restore.events.journal import RestoreClosed, RestoreStep
+from resumed.restore.events.session import SessionEnded, SessionMeta
+from resumed.restore.events.thread import SessionLinked
+from resumed.restore.recover import Recovery, Unfinished, Verdict, recover, recovery_probes, unfinished
+from resumed.restore.steps import RecordState
+
+
+class Recoverer:
+    """Recovers threads; the caller holds the thread's lease."""
+
+    def __init__(self, streams: Streams, observer: Observer, tools: Tools) -> None:
+        self._streams = streams
+        self._observer = observer
+        self._performer = Performer(tools, _records_nothing)
+
+    async def recover(self, thread_id: str) -> tuple[str, ...]:
+        """Settle every restore of the thread that has no end. Returns what could not be undone."""
+        notes: list[str] = []
+        for session_id, events in await asyncio.to_thread(self._open_restores, thread_id):
+            notes += await self._settle(session_id, events)
+        return tuple(notes)
+
+    def _open_restores(self, thread_id: str) -> list[tuple[str, tuple[Event, ...]]]:
+        if not self._streams.exists(f"thread:{thread_id}"):
+            return []
+        found = []
+        for event in self._streams.read(f"thread:{thread_id}"):
+            if not isinstance(event.payload, SessionLinked):
+                continue
+            stream = f"session:{event.payload.session_id}"
+            if not self._streams.exists(stream):
+                continue
+            events = tuple(self._streams.read(stream))
+            meta = events[0].payload
+            closed = any(isinstance(e.payload, RestoreClosed | SessionEnded) for e in events)
+            if isinstance(meta, SessionMeta) and meta.reason == "resume" and not closed:
+                found.append((meta.session_id, events))
+        return found
+
+    async def _settle(self, session_id: str, events: tuple[Event, ...]) -> list[str]:
+        restore = unfinished(events)
+        if restore is None:
+            # Killed while it was still asking: nothing was done.
+            await self._append(session_id, RestoreClosed(restore_id="", outcome="cancelled"))
+            await self._append(session_id, SessionEnded(reason="cancelled", clean=False))
+            return []
+        probes = recovery_probes(restore)
+        recovery = recover(restore, await self._observer.observe(probes) if probes else {})
+        if recovery.verdict is Verdict.FINISH:
+            await self._append(session_id, RestoreClosed(restore_id=restore.restore_id, outcome="restored"))
+            return []
+        return await self._roll_back(session_id, restore, recovery)
+
+    async def _roll_back(self, session_id: str, restore: Unfinished, recovery: Recovery) -> list[str]:
+        stuck = list(recovery.stuck)
+        for n, verb in recovery.undo:
+            reply = await self._performer.perform(verb)
+            if isinstance(reply, NotPerformed):
+                stuck.append(f"{restore.steps[n - 1].title} could not be undone: {reply.reason}")
+                continue
+            await self._append(session_id, RestoreStep(restore_id=restore.restore_id, n=n, state="undone"))
+        report: dict[str, object] = {"stuck": stuck} if stuck else {}
+        await self._append(
+            session_id, RestoreClosed(restore_id=restore.restore_id, outcome="rolledBack", report=report)
+        )
+        await self._append(session_id, SessionEnded(reason="rolledBack", clean=False))
+        return stuck
+
+    async def _append(self, session_id: str, payload: Payload) -> None:
+        await self._streams.append(f"session:{session_id}", own_event(payload, "recover"))
+        passage("journal")
+
+
+async def _records_nothing(verb: RecordState) -> Performed | NotPerformed:
+    """Recorded state needs no undoing: its run is closed as rolled back, and no fold reads it."""
+    return Performed()

@@ -1,0 +1,33 @@
+"""One place that turns the shell's own failures into errors for clients."""
+
+from resumed.daemon.storage import errors
+from resumed.protocol.errors import ErrorCode, ResumedError
+from resumed.protocol.ids import InvalidId
+
+_CODES: tuple[tuple[type[errors.StorageError], ErrorCode, str], ...] = (
+    (errors.EventConflict, ErrorCode.EVENT_CONFLICT, "Send another event under another event_id."),
+    (errors.EventRefused, ErrorCode.EVENT_REFUSED, "See the table of events."),
+    (errors.StateReadOnly, ErrorCode.STATE_READ_ONLY, "Nothing can be written; reading works."),
+    (errors.StateRefused, ErrorCode.STATE_READ_ONLY, "Set RESUMED_HOME to a private folder of yours."),
+    (errors.StreamMissing, ErrorCode.SESSION_NOT_FOUND, "Start a session first."),
+    (errors.StreamExists, ErrorCode.SESSION_EXISTS, "Leave session_id out to get a new one."),
+    (errors.StreamBusy, ErrorCode.THREAD_BUSY, "Another daemon writes it now; try again there."),
+)
+
+
+def refusal_of(error: Exception) -> ResumedError | None:
+    """The error a client gets for it; `None` when it is a surprise."""
+    if isinstance(error, ResumedError):
+        return error
+    if isinstance(error, InvalidId):
+        return ResumedError(
+            ErrorCode.INVALID_PARAMS, f"That is not {error.args[0]}.", "Use an id as it was given."
+        )
+    for kind, code, hint in _CODES:
+        if isinstance(error, kind):
+            return ResumedError(code, error.sentence, hint)
+    if isinstance(error, errors.StorageError):
+        return ResumedError(
+            ErrorCode.STORAGE_FAILED, error.sentence, "Nothing was acknowledged; sending it again is safe."
+        )
+    return None

@@ -1,0 +1,168 @@
+"""Drives the restore conversation: performs its effects, forwards its questions, keeps its journal.
+
+The order is the conversation's; here is only how each effect is done. A thread is frozen by its
+lease for as long as this runs.
+"""
+
+import uuid
+from typing import assert_never
+
+import msgspec
+
+from resumed.daemon.failpoints import passage
+from resumed.daemon.freezing import Freezer, Frozen
+from resumed.daemon.observe import Observer
+from resumed.daemon.perform import Performer
+from resumed.daemon.perform_checks import Tools
+from resumed.daemon.recovery import Recoverer
+from resumed.daemon.rpc.connection import Client
+from resumed.protocol.restore import Question, RestoreProgress, RestoreReport
+from resumed.protocol.resume import ThreadResumeParams
+from resumed.restore.context import RestoreContext
+from resumed.restore.effects import (
+    Answered,
+    Ask,
+    Cancelled,
+    Effect,
+    Journal,
+    NotPerformed,
+    Observe,
+    Perform,
+    Performed,
+    PlanLaunch,
+    Progress,
+    Reply,
+    Unanswered,
+)
+from resumed.restore.events import EVENT_TYPES
+from resumed.restore.events.envelope import Payload
+from resumed.restore.report import ROUNDS
+from resumed.restore.resume import resume
+from resumed.restore.steps import RecordState
+from resumed.restore.subsystem import Here
+from resumed.restore.subsystems import SUBSYSTEMS
+
+
+class Restorer:
+    """Restores threads of one workspace. `questions` counts those that wait for an answer now."""
+
+    def __init__(self, freezer: Freezer, recoverer: Recoverer, observer: Observer, tools: Tools) -> None:
+        self.questions = 0
+        self._freezer = freezer
+        self._recoverer = recoverer
+        self._observer = observer
+        self._tools = tools
+
+    async def resume(self, client: Client, params: ThreadResumeParams) -> RestoreReport:
+        """Freeze the thread, finish or take back what a killed restore left, and restore.
+
+        Raises `ResumedError` `threadBusy`, `threadNotFound` or `threadAmbiguous`."""
+        async with self._freezer.held(params.thread, client) as thread_id:
+            stuck = await self._recoverer.recover(thread_id)
+            async with self._freezer.freeze(thread_id) as frozen:
+                await frozen.mint()
+                report = await self._converse(client, params, frozen)
+                await frozen.end(report.outcome)
+        damage = (*report.record.damage, *stuck)
+        return msgspec.structs.replace(report, record=msgspec.structs.replace(report.record, damage=damage))
+
+    async def _converse(self, client: Client, params: ThreadResumeParams, frozen: Frozen) -> RestoreReport:
+        here = Here(root=frozen.root, home=frozen.home, agent=frozen.record.agent)
+        context = RestoreContext(
+            restore_id=str(uuid.uuid4()),
+            session_id=frozen.session_id,
+            now=frozen.now,
+            here=here,
+            unattended=params.unattended,
+            given=params.answers,
+            given_token=params.token,
+        )
+        performing = _Performing(self, client, frozen, context)
+        conversation = resume(frozen.record, SUBSYSTEMS, context)
+        reply: Reply = None
+        try:
+            while True:
+                reply = await performing.perform(conversation.send(reply))
+        except StopIteration as ended:
+            report: RestoreReport = ended.value
+            return report
+
+
+class _Performing:
+    """The effects of one restore."""
+
+    def __init__(self, restorer: Restorer, client: Client, frozen: Frozen, context: RestoreContext) -> None:
+        self._restorer = restorer
+        self._client = client
+        self._frozen = frozen
+        self._context = context
+        self._performer = Performer(restorer._tools, self._record)
+
+    async def perform(self, effect: Effect) -> Reply:
+        """Do one effect and return its reply."""
+        match effect:
+            case Observe(probes):
+                return await self._restorer._observer.observe(probes)
+            case Ask():
+                return await self._ask(effect)
+            case Journal(payload):
+                await self._append(payload)
+                passage("journal")
+                return None
+            case Perform(verb):
+                return await self._performer.perform(verb)
+            case Progress():
+                self._tell(effect)
+                return None
+            case PlanLaunch(facts):
+                launcher = self._frozen.launcher
+                return launcher.plan(facts) if launcher else None
+            case _:
+                assert_never(effect)
+
+    async def _ask(self, ask: Ask) -> Answered | Unanswered | Cancelled:
+        if not self._client.capabilities.restore_ask:
+            return Unanswered()
+        question = Question(
+            restore_id=self._context.restore_id,
+            thread_id=self._frozen.thread_id,
+            thread_name=self._frozen.record.name,
+            token=ask.token,
+            round=ask.round,
+            rounds=ROUNDS,
+            drifts=ask.drifts,
+        )
+        self._restorer.questions += 1
+        try:
+            answers = await self._client.ask(question)
+        finally:
+            self._restorer.questions -= 1
+        if answers is None or answers.cancelled:
+            return Cancelled()
+        return Answered(answers.answers, self._client.info.name)
+
+    async def _record(self, verb: RecordState) -> Performed | NotPerformed:
+        payloads: list[Payload] = [
+            msgspec.convert(fields, EVENT_TYPES[type_name]) for type_name, fields in verb.events
+        ]
+        await self._frozen.append(*payloads)
+        return Performed({"events": [type_name for type_name, _ in verb.events]})
+
+    async def _append(self, payload: Payload) -> None:
+        await self._frozen.append(payload)
+
+    def _tell(self, progress: Progress) -> None:
+        if not self._client.capabilities.progress:
+            return
+        self._client.notify(
+            "restore/progress",
+            RestoreProgress(
+                restore_id=self._context.restore_id,
+                thread_id=self._frozen.thread_id,
+                n=progress.n,
+                of=progress.of,
+                subsystem=progress.subsystem,
+                title=progress.title,
+                state=progress.state,
+            ),
+        )

@@ -1,0 +1,52 @@
+"""What the socket server needs of the application behind it, and what it gives to it.
+
+The server starts before the application is imported, so only these names may be shared.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol
+
+import msgspec
+
+from resumed.daemon.rpc.connection import Client
+from resumed.protocol.restore import Wire
+
+Handler = Callable[[Client, Any], Awaitable[Wire]]
+
+
+class StatusFields(msgspec.Struct, frozen=True, kw_only=True):
+    """The application's part of `daemon/status`; the words are those of `StatusResult`."""
+
+    threads: int = 0
+    leases: int = 0
+    open_questions: int = 0
+    storage: str = "ok"
+    index: str = "ok"
+    notes: tuple[str, ...] = ()
+
+
+class Broadcast(Protocol):
+    """Sends a notification to every initialized client; call it on the event loop's thread."""
+
+    def __call__(self, method: str, params: Wire, coalesce: str | None = None) -> None: ...
+
+
+class Application(Protocol):
+    """An opened workspace."""
+
+    @property
+    def handlers(self) -> Mapping[str, Handler]:
+        """A handler for each request of the table but `resumed/initialize`, `daemon/status`, `daemon/drain`.
+        It gets the client and the params in their type, and returns the result in its."""
+
+    def busy(self) -> bool:
+        """Whether a lease or a question keeps the daemon from exiting when idle."""
+
+    def status_fields(self) -> StatusFields:
+        """Its part of the status; answered at once, from memory."""
+
+    async def close(self) -> None:
+        """Finish and release everything. No handler runs any more."""
+
+
+OpenApplication = Callable[[str, Broadcast], Awaitable[Application]]

@@ -1,0 +1,183 @@
+"""The daemon's socket: accepts clients, serves each apart, and knows when to stop.
+
+One client's end, whatever it looks like, touches no other. The server answers `resumed/initialize`,
+`daemon/status` and `daemon/drain` by itself; the rest waits for the application.
+"""
+
+import asyncio
+import datetime
+import logging
+import os
+import socket
+from typing import NamedTuple
+
+import msgspec
+
+from resumed.daemon.rpc.application import Application, StatusFields
+from resumed.daemon.rpc.connection import Client, Connection
+from resumed.daemon.rpc.dispatch import Dispatcher
+from resumed.daemon.rpc.peers import peer_uid
+from resumed.daemon.rpc.router import Router
+from resumed.protocol.daemon import DrainParams, DrainResult, InitializeResult, StatusParams, StatusResult
+from resumed.protocol.restore import Wire
+
+_log = logging.getLogger(__name__)
+_DRAIN_SECONDS = 10.0
+_CANCEL_SECONDS = 2.0
+_FAILED_SECONDS = 5.0
+_READ_AHEAD = 256 * 1024
+_STARTING = StatusFields(index="rebuilding", notes=("The daemon is still starting.",))
+
+
+class _Served(NamedTuple):
+    """One client: its connection, its requests, and the task that reads them."""
+
+    connection: Connection
+    dispatcher: Dispatcher
+    reading: asyncio.Task[None]
+
+
+class Server:
+    """Serves one listening socket until it is told to stop or nobody has needed it for `idle_seconds`.
+
+    `introduced` is set when the first client has been answered.
+    """
+
+    def __init__(self, introduction: InitializeResult, state_folder: str, idle_seconds: float) -> None:
+        self.introduced = asyncio.Event()
+        self._router = Router(introduction, {"daemon/status": self._status, "daemon/drain": self._drain})
+        self._state_folder = state_folder
+        self._idle_seconds = idle_seconds
+        self._started_at = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+        self._application: Application | None = None
+        self._before_open = _STARTING
+        self._connected = 0
+        self._clients: dict[str, _Served] = {}
+        self._serving: set[asyncio.Task[None]] = set()
+        self._idle: asyncio.TimerHandle | None = None
+        self._stopping = asyncio.Event()
+        self._hurry = asyncio.Event()
+
+    def open(self, application: Application) -> None:
+        """Serve the application from now on."""
+        self._application = application
+        self._router.open(application.handlers)
+
+    def fail(self, sentence: str) -> None:
+        """Say to every client that the application can't be opened, and stop soon after the last left."""
+        self._before_open = StatusFields(storage="failing", notes=(sentence,))
+        self._router.fail(sentence)
+        self._idle_seconds = min(self._idle_seconds, _FAILED_SECONDS)
+        self._watch_idle()
+
+    def broadcast(self, method: str, params: Wire, coalesce: str | None = None) -> None:
+        """Send a notification to every client that has sent `resumed/initialize`."""
+        for served in self._clients.values():
+            if served.dispatcher.initialized:
+                served.connection.notify(method, params, coalesce)
+
+    def stop(self) -> None:
+        """Take no new work; what is not finished within ten seconds is cancelled. `run` then returns."""
+        self._hurry.set()
+        self._stop_when_finished()
+
+    async def run(self, listening: socket.socket) -> None:
+        """Serve until stopped; every answer has been sent, or its client cut off, when this returns."""
+        listener = await asyncio.start_unix_server(self._accept, sock=listening, limit=_READ_AHEAD)
+        self._watch_idle()
+        await self._stopping.wait()
+        listener.close()
+        await self._finish_requests()
+        for served in self._clients.values():
+            served.reading.cancel()
+        while self._serving:
+            await asyncio.wait(self._serving)
+        if self._idle is not None:
+            self._idle.cancel()
+
+    def _stop_when_finished(self) -> None:
+        self._router.draining = True
+        self._stopping.set()
+
+    async def _finish_requests(self) -> None:
+        finished = asyncio.ensure_future(self._all_finished())
+        hurried = asyncio.ensure_future(self._hurry.wait())
+        await asyncio.wait([finished, hurried], return_when=asyncio.FIRST_COMPLETED)
+        hurried.cancel()
+        await asyncio.wait([finished], timeout=_DRAIN_SECONDS)
+        if not finished.done():
+            for served in self._clients.values():
+                served.dispatcher.cancel()
+            await asyncio.wait([finished], timeout=_CANCEL_SECONDS)
+        finished.cancel()
+
+    async def _all_finished(self) -> None:
+        for served in [*self._clients.values()]:
+            await served.dispatcher.finish()
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if peer_uid(writer.get_extra_info("socket")) != os.getuid():
+            _log.warning("another user's process tried to connect")
+            writer.transport.abort()
+            return
+        self._connected += 1
+        connection = Connection(self._connected, reader, writer)
+        dispatcher = Dispatcher(connection, self._router)
+        reading = asyncio.ensure_future(self._read(connection, dispatcher))
+        self._clients[connection.id] = _Served(connection, dispatcher, reading)
+        serving = asyncio.ensure_future(self._serve(self._clients[connection.id]))
+        self._serving.add(serving)
+        serving.add_done_callback(self._serving.discard)
+        self._watch_idle()
+
+    async def _read(self, connection: Connection, dispatcher: Dispatcher) -> None:
+        async for body in connection.bodies():
+            dispatcher.receive(body)
+            if dispatcher.initialized:
+                self.introduced.set()
+
+    async def _serve(self, served: _Served) -> None:
+        await asyncio.wait([served.reading])
+        if not served.reading.cancelled() and (failure := served.reading.exception()) is not None:
+            _log.error("a connection failed", exc_info=failure)
+        served.connection.hang_up()
+        if not served.reading.cancelled():
+            await served.dispatcher.finish()
+        await served.connection.close()
+        del self._clients[served.connection.id]
+        self._watch_idle()
+
+    def _watch_idle(self) -> None:
+        if self._idle is not None:
+            self._idle.cancel()
+            self._idle = None
+        if not self._clients and not self._stopping.is_set():
+            self._idle = asyncio.get_running_loop().call_later(self._idle_seconds, self._stop_if_idle)
+
+    def _stop_if_idle(self) -> None:
+        starting = self._before_open is _STARTING and self._application is None
+        if starting or (self._application is not None and self._application.busy()):
+            self._watch_idle()
+        else:
+            self.stop()
+
+    async def _status(self, client: Client, params: StatusParams) -> StatusResult:
+        application = self._application
+        fields = self._before_open if application is None else application.status_fields()
+        introduction = self._router.introduction
+        return StatusResult(
+            version=introduction.version,
+            protocol_version=introduction.protocol_version,
+            pid=os.getpid(),
+            started_at=self._started_at,
+            root=introduction.root,
+            workspace_id=introduction.workspace_id,
+            state_folder=self._state_folder,
+            clients=len(self._clients),
+            **msgspec.structs.asdict(fields),
+        )
+
+    async def _drain(self, client: Client, params: DrainParams) -> DrainResult:
+        _log.info("client %s asks to drain: %s", client.id, params.reason[:200])
+        self._stop_when_finished()
+        return DrainResult(draining=True)

@@ -1,0 +1,169 @@
+"""Finds what changed on disk since the index was written: agents' files and our own streams.
+
+Blocking; runs on a worker thread. A file is looked into only when its identity, size or time differs.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from resumed.daemon.agents.agent import Agent, ForeignHead
+from resumed.daemon.storage.layout import Layout
+from resumed.daemon.storage.rows import FileCursor, ThreadRow
+from resumed.protocol.ids import InvalidId, parse_uuid
+
+OWN = "own"
+HEAD_BYTES = 1 << 16
+
+
+class Scan(msgspec.Struct, kw_only=True):
+    """What a scan found: rows and cursors of changed agents' files, threads whose own streams
+    changed, paths that are gone, and notes for people."""
+
+    rows: list[ThreadRow] = []
+    heads: dict[str, ForeignHead] = {}
+    cursors: list[FileCursor] = []
+    changed_threads: set[str] = set()
+    gone: list[FileCursor] = []
+    notes: list[str] = []
+
+
+class _FirstPayload(msgspec.Struct):
+    thread_id: str = ""
+
+
+class _FirstLine(msgspec.Struct):
+    payload: _FirstPayload
+
+
+_first_line = msgspec.json.Decoder(_FirstLine)
+_head = msgspec.msgpack.Decoder(ForeignHead)
+
+
+def scan(layout: Layout, agents: Iterable[Agent], known: dict[str, FileCursor]) -> Scan:
+    """Compare every source with what is known of it."""
+    found = Scan()
+    present: set[str] = set()
+    for agent in agents:
+        if agent.store is None:
+            continue
+        for path in agent.store.files():
+            present.add(str(path))
+            cursor = known.get(str(path))
+            now = _stat(path)
+            if now is None:
+                continue
+            if cursor is not None and same_file(cursor, now):
+                continue
+            head = agent.store.head(path)
+            if head is not None:
+                _take_head(found, agent, head, path, now)
+    for path in _own_files(layout):
+        present.add(str(path))
+        _compare_own(found, path, known.get(str(path)))
+    for name, cursor in known.items():
+        if name not in present:
+            found.gone.append(cursor)
+            if not cursor.head:
+                found.changed_threads.add(cursor.thread_id)
+                found.notes.append(f"{Path(name).name} is gone, though events in it were acknowledged.")
+    return found
+
+
+def head_of(cursor: FileCursor) -> ForeignHead | None:
+    """The head that was remembered with a cursor of an agent's file."""
+    return _head.decode(cursor.head) if cursor.head else None
+
+
+def same_file(cursor: FileCursor, now: os.stat_result) -> bool:
+    """Whether nothing shows that the file changed."""
+    return (cursor.device, cursor.inode, cursor.size, cursor.mtime_ns) == (
+        now.st_dev,
+        now.st_ino,
+        now.st_size,
+        now.st_mtime_ns,
+    )
+
+
+def row_of_head(agent: str, head: ForeignHead) -> ThreadRow:
+    """A thread's row as its agent's file alone tells it."""
+    return ThreadRow(
+        thread_id=head.thread_id,
+        name=head.name or f"{agent} {head.created_at[:10]}",
+        agent=agent,
+        root=head.cwd,
+        branch=head.branch,
+        sha=head.sha,
+        origin=head.origin,
+        state=head.state,
+        created_at=head.created_at,
+        last_active_at=head.last_active_at,
+        runs=1,
+        archived=head.archived,
+        damaged=head.damaged is not None,
+        source=head.path,
+        native_id=head.native_id,
+        forked_from=head.forked_from,
+    )
+
+
+def _take_head(found: Scan, agent: Agent, head: ForeignHead, path: Path, now: os.stat_result) -> None:
+    found.rows.append(row_of_head(agent.name, head))
+    found.heads[str(path)] = head
+    found.cursors.append(_cursor(path, now, head.thread_id, msgspec.msgpack.encode(head)))
+    if head.damaged:
+        found.notes.append(f"{path.name}: {head.damaged}")
+
+
+def _compare_own(found: Scan, path: Path, cursor: FileCursor | None) -> None:
+    now = _stat(path)
+    if now is None or (cursor is not None and same_file(cursor, now)):
+        return
+    if cursor is not None and now.st_size < cursor.size:
+        found.notes.append(f"{path.name} is shorter than it was, though events in it were acknowledged.")
+    thread_id = cursor.thread_id if cursor is not None else _thread_of(path)
+    if thread_id:
+        found.changed_threads.add(thread_id)
+        found.cursors.append(_cursor(path, now, thread_id, b""))
+
+
+def _own_files(layout: Layout) -> Iterator[Path]:
+    yield from (layout.home / "sessions").glob("*/*/*/rollout-*.jsonl")
+    yield from (layout.home / "archived_sessions").glob("rollout-*.jsonl")
+    yield from (layout.home / "threads").glob("*.jsonl")
+
+
+def _thread_of(path: Path) -> str:
+    """The thread a stream file belongs to, by its first line; by its name for a thread's own."""
+    try:
+        with path.open("rb") as source:
+            thread_id = _first_line.decode(source.readline(HEAD_BYTES)).payload.thread_id
+        return parse_uuid(thread_id)
+    except (OSError, msgspec.MsgspecError, InvalidId):
+        pass
+    try:
+        return parse_uuid(path.name.split(".")[0])
+    except InvalidId:
+        return ""
+
+
+def _stat(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except OSError:
+        return None
+
+
+def _cursor(path: Path, now: os.stat_result, thread_id: str, head: bytes) -> FileCursor:
+    return FileCursor(
+        path=str(path),
+        device=now.st_dev,
+        inode=now.st_ino,
+        size=now.st_size,
+        mtime_ns=now.st_mtime_ns,
+        prefix_hash="",
+        thread_id=thread_id,
+        head=head,
+    )

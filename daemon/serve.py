@@ -1,0 +1,151 @@
+"""`resumed serve`: one daemon for one workspace, answering before it is fully there.
+
+Two stages: lock, socket, first answers with asyncio and msgspec alone; then the application, whose imports
+run in a thread. Whatever the second stage needs must not be imported at the top of a first-stage file.
+"""
+
+import asyncio
+import contextlib
+import importlib
+import logging
+import os
+import signal
+import socket
+import stat
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from resumed.daemon.rpc.application import Application, OpenApplication
+from resumed.daemon.rpc.server import Server
+from resumed.daemon.runtime import (
+    EXIT_LOCK_HELD,
+    LockHeld,
+    Place,
+    make_private_folder,
+    place_of,
+    state_folder,
+    take_lock,
+)
+from resumed.daemon.version import VERSION
+from resumed.protocol.daemon import PROTOCOL_VERSION, InitializeResult
+from resumed.protocol.errors import ResumedError
+from resumed.protocol.methods import REQUESTS
+
+_IDLE_SECONDS = 15 * 60.0
+_FIRST_CLIENT_SECONDS = 0.1
+_LOG_BYTES = 1024 * 1024
+_STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+_log = logging.getLogger(__name__)
+
+LoadApplication = Callable[[], OpenApplication]
+
+
+def load_workspace() -> OpenApplication:
+    """Import the real application; slow, so it is called in a thread."""
+    opener: OpenApplication = importlib.import_module("resumed.daemon.application").open_application
+    return opener
+
+
+def serve(root: Path, load: LoadApplication = load_workspace) -> int:
+    """Serve a workspace until stopped or idle; returns the exit code.
+
+    What keeps it from starting is one sentence on standard error: 1, or 75 when another daemon holds the
+    workspace. Standard error is given up once the socket listens: a starter that reads it sees its end.
+    """
+    os.umask(0o077)
+    try:
+        place = place_of(root)
+        for folder in (place.lock.parent.parent, place.lock.parent, state_folder(), place.log.parent):
+            make_private_folder(folder)
+        lock = take_lock(place.lock)
+    except (ResumedError, LockHeld) as error:
+        sys.stderr.write(f"{error}\n")
+        return EXIT_LOCK_HELD if isinstance(error, LockHeld) else 1
+    try:
+        listening = _listen(place.socket)
+        _redirect_output(place.log)
+        asyncio.run(_serve(place, listening, load))
+    finally:
+        place.socket.unlink(missing_ok=True)
+        os.close(lock)
+    return 0
+
+
+async def _serve(place: Place, listening: socket.socket, load: LoadApplication) -> None:
+    introduction = InitializeResult(
+        protocol_version=PROTOCOL_VERSION,
+        version=VERSION,
+        workspace_id=place.workspace_id,
+        root=str(place.root),
+        methods=tuple(REQUESTS),
+    )
+    server = Server(introduction, str(state_folder()), _idle_seconds())
+    loop = asyncio.get_running_loop()
+    for number in _STOP_SIGNALS:
+        loop.add_signal_handler(number, server.stop)
+    opening = asyncio.ensure_future(_open(server, place, load))
+    await server.run(listening)
+    opening.cancel()
+    await asyncio.wait([opening])
+    if not opening.cancelled() and (application := opening.result()) is not None:
+        await application.close()
+    _log.info("stopped")
+
+
+async def _open(server: Server, place: Place, load: LoadApplication) -> Application | None:
+    """Open the application; the first client is answered before its imports take the interpreter."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_FIRST_CLIENT_SECONDS):
+            await server.introduced.wait()
+    try:
+        await asyncio.to_thread(_start_log, place.log)
+        opener = await asyncio.to_thread(load)
+        application = await opener(str(place.root), server.broadcast)
+    except ResumedError as error:
+        _log.error("the workspace cannot be opened: %s", error)
+        server.fail(error.sentence)
+        return None
+    except Exception:
+        _log.exception("the workspace cannot be opened")
+        server.fail("The workspace cannot be opened.")
+        return None
+    server.open(application)
+    return application
+
+
+def _listen(path: Path) -> socket.socket:
+    """Bind the socket; we hold the lock, so one that is there already is left over."""
+    path.unlink(missing_ok=True)
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listening.bind(str(path))
+    path.chmod(stat.S_IRUSR | stat.S_IWUSR)
+    listening.listen(128)
+    listening.setblocking(False)
+    return listening
+
+
+def _redirect_output(log: Path) -> None:
+    """Let the log take what is written to standard output and error, such as a crash."""
+    descriptor = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    os.dup2(descriptor, 1)
+    os.dup2(descriptor, 2)
+    os.close(descriptor)
+
+
+def _start_log(log: Path) -> None:
+    """Log to a file that is rotated at 1 MiB. The handler's imports belong to the second stage."""
+    from logging.handlers import RotatingFileHandler
+
+    handler = RotatingFileHandler(log, maxBytes=_LOG_BYTES, backupCount=1, encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
+
+
+def _idle_seconds() -> float:
+    """Return how long to stay without being needed: `RESUMED_IDLE_SECONDS`, else 15 minutes."""
+    try:
+        return max(0.0, float(os.environ.get("RESUMED_IDLE_SECONDS", _IDLE_SECONDS)))
+    except ValueError:
+        return _IDLE_SECONDS

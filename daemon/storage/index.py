@@ -1,0 +1,312 @@
+"""The derived index of one workspace: rows, file and stream cursors, fold checkpoints.
+
+One opener. Nothing is migrated: another schema is another file. A file that can't be trusted is set
+aside and an empty index takes its place, with a note; a caller then fills it from the streams.
+"""
+
+import asyncio
+import contextlib
+import os
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import aiosqlite
+
+from resumed.daemon.storage import disk
+from resumed.daemon.storage.errors import IndexDamaged, IndexFailed
+from resumed.daemon.storage.reader import Position
+from resumed.daemon.storage.rows import (
+    CHECKPOINT_COLUMNS,
+    CURSOR_COLUMNS,
+    FILE_COLUMNS,
+    SCHEMA,
+    THREAD_COLUMNS,
+    Counts,
+    FileCursor,
+    Page,
+    PageRequest,
+    SqlValue,
+    ThreadRow,
+    file_cursor,
+    file_values,
+    next_cursor,
+    pack,
+    parse_cursor,
+    thread_row,
+    thread_values,
+    unpack,
+)
+
+SCHEMA_NUMBER = 1
+MAX_PAGE = 1000
+MAX_MATCHES = 100
+
+_CORRUPT = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+_NOT_OURS = _CORRUPT | {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_ERROR}
+_PUT_THREAD = f"INSERT OR REPLACE INTO threads ({THREAD_COLUMNS}, folded_name) VALUES ({'?, ' * 16}?)"
+_PUT_FILE = f"INSERT OR REPLACE INTO files ({FILE_COLUMNS}) VALUES ({'?, ' * 7}?)"
+_PUT_CURSOR = f"INSERT OR REPLACE INTO cursors (stream, {CURSOR_COLUMNS}) VALUES (?, ?, ?, ?, ?)"
+_PUT_CHECKPOINT = f"INSERT OR REPLACE INTO checkpoints ({CHECKPOINT_COLUMNS}) VALUES (?, ?, ?, ?)"
+_COUNTS = """SELECT (SELECT count(*) FROM threads), (SELECT count(*) FROM threads WHERE archived),
+    (SELECT count(*) FROM files), (SELECT count(*) FROM cursors), (SELECT count(*) FROM checkpoints)"""
+_MATCHING = f"""SELECT {THREAD_COLUMNS} FROM threads
+    WHERE substr(thread_id, 1, length(:id)) = :id OR instr(folded_name, :name)
+    ORDER BY CASE WHEN thread_id = :id THEN 0 WHEN folded_name = :name THEN 1
+        WHEN instr(folded_name, :name) THEN 3 ELSE 2 END, last_active_at DESC, thread_id DESC
+    LIMIT {MAX_MATCHES}"""
+
+Statement = tuple[str, Sequence[Sequence[SqlValue]]]
+Parameters = Sequence[SqlValue] | Mapping[str, SqlValue]
+Value = TypeVar("Value")
+
+
+class Index:
+    """An open index. Every call is one transaction; calls of any number of tasks take turns. Calls
+    raise `IndexFailed`, or `IndexDamaged` when the file must be set aside. `close` it always: its
+    thread would keep the process alive. `created` is set when it was made just now, and is empty."""
+
+    def __init__(self, connection: aiosqlite.Connection, created: bool) -> None:
+        self.created = created
+        self._connection = connection
+        self._turn = asyncio.Lock()
+
+    @classmethod
+    async def open(cls, path: Path) -> tuple["Index", str | None]:
+        """Open or create the index. When the file can't be trusted it is set aside, an empty one is
+        created, and the note says so in one sentence."""
+        try:
+            return await _connected(path), None
+        except IndexDamaged as damage:
+            aside = set_aside(path)
+            kept = f"The old file is kept as {aside.name}."
+            return await _connected(path), f"{damage.sentence} It is being rebuilt. {kept}"
+
+    async def close(self) -> None:
+        """Finish the call that is under way and close the file."""
+        async with self._turn:
+            await self._connection.close()
+
+    async def put_rows(
+        self,
+        rows: Iterable[ThreadRow],
+        files: Iterable[FileCursor] = (),
+        cursors: Mapping[str, Position] | None = None,
+    ) -> None:
+        """Insert or replace thread rows, together with how far their sources were read."""
+        await self._write(
+            (_PUT_THREAD, [thread_values(row) for row in rows]),
+            (_PUT_FILE, [file_values(file) for file in files]),
+            (_PUT_CURSOR, [_cursor_values(*entry) for entry in (cursors or {}).items()]),
+        )
+
+    async def drop_rows(self, thread_ids: Iterable[str]) -> None:
+        """Remove threads with their files and checkpoints; unknown ids do nothing."""
+        ids = [(thread_id,) for thread_id in thread_ids]
+        tables = ("threads", "files", "checkpoints")
+        await self._write(*((f"DELETE FROM {table} WHERE thread_id = ?", ids) for table in tables))
+
+    async def page(self, request: PageRequest) -> Page:
+        """Return one page of rows, latest activity first. `limit` is kept within 1 and `MAX_PAGE`.
+
+        Raises `CursorRefused` for a cursor that no page gave out.
+        """
+        limit = max(1, min(request.limit, MAX_PAGE))
+        where, values = _conditions(request)
+        sql = f"""SELECT {THREAD_COLUMNS} FROM threads WHERE {where}
+            ORDER BY last_active_at DESC, thread_id DESC LIMIT ?"""
+        rows = await self._read(sql, (*values, limit + 1), thread_row)
+        more = len(rows) > limit
+        return Page(rows[:limit], next_cursor(rows[limit - 1]) if more else None)
+
+    async def row(self, thread_id: str) -> ThreadRow | None:
+        """Return a thread's row."""
+        sql = f"SELECT {THREAD_COLUMNS} FROM threads WHERE thread_id = ?"
+        return _only(await self._read(sql, (thread_id,), thread_row))
+
+    async def rows_matching(self, text: str) -> tuple[ThreadRow, ...]:
+        """Return the rows whose id begins with `text` or whose name contains it, in any case.
+
+        The whole id comes first, then the exact name, ids, parts of names; at most `MAX_MATCHES`.
+        """
+        folded = text.strip().casefold()
+        if not folded:
+            return ()
+        plain = folded.encode("ascii", "replace").decode()
+        return await self._read(_MATCHING, {"id": plain, "name": pack(folded)}, thread_row)
+
+    async def files(self) -> tuple[FileCursor, ...]:
+        """Return every file cursor."""
+        return await self._read(f"SELECT {FILE_COLUMNS} FROM files", (), file_cursor)
+
+    async def put_files(self, files: Iterable[FileCursor]) -> None:
+        """Insert or replace file cursors."""
+        await self._write((_PUT_FILE, [file_values(file) for file in files]))
+
+    async def drop_files(self, paths: Iterable[str]) -> None:
+        """Remove file cursors; unknown paths do nothing."""
+        await self._write(("DELETE FROM files WHERE path = ?", [(pack(path),) for path in paths]))
+
+    async def put_cursor(self, stream: str, position: Position) -> None:
+        """Record how far a stream was read."""
+        await self._write((_PUT_CURSOR, [_cursor_values(stream, position)]))
+
+    async def cursor(self, stream: str) -> Position | None:
+        """Return how far a stream was read."""
+        sql = f"SELECT {CURSOR_COLUMNS} FROM cursors WHERE stream = ?"
+        return _only(await self._read(sql, (stream,), _position))
+
+    async def put_checkpoint(self, key: str, thread_id: str, saved_at: str, body: bytes) -> None:
+        """Insert or replace a fold checkpoint."""
+        await self._write((_PUT_CHECKPOINT, [(key, thread_id, saved_at, body)]))
+
+    async def checkpoint(self, key: str) -> bytes | None:
+        """Return a fold checkpoint's body."""
+        return _only(await self._read("SELECT body FROM checkpoints WHERE key = ?", (key,), _first))
+
+    async def counts(self) -> Counts:
+        """Return how many of each there are."""
+        (counts,) = await self._read(_COUNTS, (), _counts)
+        return counts
+
+    async def _read(
+        self, sql: str, values: Parameters, make: Callable[[tuple[Any, ...]], Value]
+    ) -> tuple[Value, ...]:
+        async with self._turn:
+            try:
+                rows = await self._connection.execute_fetchall(sql, values)
+            except (sqlite3.Error, ValueError) as error:
+                raise _failure(error) from error
+        try:
+            return tuple(make(tuple(row)) for row in rows)
+        except (UnicodeDecodeError, AttributeError, TypeError) as error:
+            raise IndexDamaged("The index holds what was never written to it.") from error
+
+    async def _write(self, *statements: Statement) -> None:
+        # Shielded: a cancelled caller must not leave a transaction open for the next one to join.
+        await asyncio.shield(asyncio.ensure_future(self._transaction(statements)))
+
+    async def _transaction(self, statements: Sequence[Statement]) -> None:
+        async with self._turn:
+            try:
+                for sql, rows in statements:
+                    if rows:
+                        await self._connection.executemany(sql, rows)
+                await self._connection.commit()
+            except (sqlite3.Error, ValueError, OverflowError) as error:
+                with contextlib.suppress(sqlite3.Error, ValueError):
+                    await self._connection.rollback()
+                raise _failure(error) from error
+
+
+def set_aside(path: Path) -> Path:
+    """Rename a closed index, with its journal files, to `<name>.corrupt-<n>`; return the new path."""
+    number = 1
+    while (aside := path.with_name(f"{path.name}.corrupt-{number}")).exists():
+        number += 1
+    for suffix in ("-wal", "-shm", ""):
+        with contextlib.suppress(FileNotFoundError):
+            path.with_name(path.name + suffix).replace(aside.with_name(aside.name + suffix))
+    return aside
+
+
+async def _connected(path: Path) -> Index:
+    try:
+        created = _touch(path)
+        connection = await aiosqlite.connect(path)
+    except (sqlite3.Error, OSError) as error:
+        raise IndexDamaged(f"The index could not be opened ({error}).") from error
+    try:
+        await connection.execute("PRAGMA journal_mode = WAL")
+        await connection.execute("PRAGMA synchronous = NORMAL")
+        created = await _check_schema(connection) or created
+    except sqlite3.Error as error:
+        await connection.close()
+        if _code(error) in _NOT_OURS:
+            raise IndexDamaged(f"The index could not be read ({error}).") from error
+        raise _failure(error) from error
+    except BaseException:
+        await connection.close()
+        raise
+    return Index(connection, created)
+
+
+def _touch(path: Path) -> bool:
+    """Create the file for the owner alone, as its journal files will be; tell whether it was missing."""
+    disk.make_folder(path.parent)
+    missing = not path.exists()
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, disk.FILE_MODE))
+    path.chmod(disk.FILE_MODE)
+    return missing
+
+
+async def _check_schema(connection: aiosqlite.Connection) -> bool:
+    """Create the schema in an empty file and return true; raise when the file holds anything else."""
+    (version,) = _only(await connection.execute_fetchall("PRAGMA user_version")) or (0,)
+    (objects,) = _only(await connection.execute_fetchall("SELECT count(*) FROM sqlite_master")) or (0,)
+    if (version, objects) == (0, 0):
+        script = ";".join(("BEGIN", *SCHEMA, f"PRAGMA user_version = {SCHEMA_NUMBER}", "COMMIT"))
+        await connection.executescript(script)
+        return True
+    if version != SCHEMA_NUMBER:
+        raise IndexDamaged("The index has another schema.")
+    for columns, table in _TABLES.items():
+        await connection.execute_fetchall(f"SELECT {columns} FROM {table} LIMIT 0")
+    if [row[0] for row in await connection.execute_fetchall("PRAGMA quick_check(1)")] != ["ok"]:
+        raise IndexDamaged("The index is corrupt.")
+    return False
+
+
+_TABLES = {
+    f"{THREAD_COLUMNS}, folded_name": "threads",
+    FILE_COLUMNS: "files",
+    f"stream, {CURSOR_COLUMNS}": "cursors",
+    CHECKPOINT_COLUMNS: "checkpoints",
+}
+
+
+def _conditions(request: PageRequest) -> tuple[str, list[SqlValue]]:
+    where = "archived = ?"
+    values: list[SqlValue] = [request.archived]
+    if request.cursor is not None:
+        where += " AND (last_active_at, thread_id) < (?, ?)"
+        values += parse_cursor(request.cursor)
+    if request.roots is not None:
+        # Below a folder is what sorts between its name with "/" and with "0", the next character.
+        inside = " OR ".join("root = ? OR (root > ? AND root < ?)" for _ in request.roots) or "0"
+        where += f" AND ({inside})"
+        for root in request.roots:
+            folder = pack(root.rstrip("/"))
+            values += (folder or b"/", folder + b"/", folder + b"0")
+    return where, values
+
+
+def _cursor_values(stream: str, position: Position) -> tuple[SqlValue, ...]:
+    return stream, pack(position.file), position.offset, position.seq, position.crc
+
+
+def _position(values: tuple[Any, ...]) -> Position:
+    return Position(file=unpack(values[0]), offset=values[1], seq=values[2], crc=values[3])
+
+
+def _first(values: tuple[Any, ...]) -> bytes:
+    return bytes(values[0])
+
+
+def _counts(values: tuple[Any, ...]) -> Counts:
+    threads, archived, files, cursors, checkpoints = values
+    return Counts(threads=threads, archived=archived, files=files, cursors=cursors, checkpoints=checkpoints)
+
+
+def _only(values: Iterable[Value]) -> Value | None:
+    return next(iter(values), None)
+
+
+def _failure(error: Exception) -> IndexFailed:
+    sentence = f"The index could not be used ({error})."
+    return IndexDamaged(sentence) if _code(error) in _CORRUPT else IndexFailed(sentence)
+
+
+def _code(error: Exception) -> int:
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF

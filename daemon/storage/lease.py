@@ -1,0 +1,68 @@
+"""The lease of a thread: at most one holder, by a lock that ends with its process.
+
+Only the lock counts. What the file says about the holder is a hint for people, so a file that a
+killed process left is free.
+"""
+
+import os
+
+import msgspec
+
+from resumed.daemon.storage import disk
+from resumed.daemon.storage.layout import Layout
+
+_HINT_BYTES = 1 << 14
+
+
+class LeaseHolder(msgspec.Struct, frozen=True, kw_only=True):
+    """Who holds a thread: the client's own name, its process, and since when (RFC 3339, UTC).
+
+    `boot_id`, `pid_namespace`, `pid` and `process_started_at` together name one process for ever."""
+
+    name: str
+    pid: int
+    since: str
+    boot_id: str = ""
+    pid_namespace: str = ""
+    process_started_at: str = ""
+
+
+UNKNOWN_HOLDER = LeaseHolder(name="unknown", pid=0, since="")
+
+
+class Lease:
+    """A held lease. It ends with `release`, or with the process."""
+
+    def __init__(self, holder: LeaseHolder, descriptor: int) -> None:
+        self.holder = holder
+        self._descriptor: int | None = descriptor
+
+    def release(self) -> None:
+        """Give the thread free; further calls do nothing."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+def acquire(layout: Layout, thread_id: str, holder: LeaseHolder) -> Lease | LeaseHolder:
+    """Take the lease of a thread, or return who holds it (this process counts like any other).
+
+    Raises `StateReadOnly`, and `InvalidId` for a thread id that is none.
+    """
+    layout.check_writable()
+    path = layout.lease_path(thread_id)
+    descriptor = disk.lock(path)
+    if descriptor is None:
+        return _hint(path.read_bytes())
+    # One write, then the cut: a reader sees the old hint or the new one, each ended by a newline.
+    hint = msgspec.json.encode(holder) + b"\n"
+    os.pwrite(descriptor, hint, 0)
+    os.ftruncate(descriptor, len(hint))
+    return Lease(holder, descriptor)
+
+
+def _hint(content: bytes) -> LeaseHolder:
+    try:
+        return msgspec.json.decode(content[:_HINT_BYTES].partition(b"\n")[0], type=LeaseHolder)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return UNKNOWN_HOLDER

@@ -1,0 +1,72 @@
+"""Which threads belong to this workspace: by folder, by registered work tree, by repository.
+
+A thread whose folder is gone belongs here when its origin is ours and its commit is in our objects.
+"""
+
+import os
+from collections.abc import Iterable
+
+import msgspec
+
+from resumed.daemon.ports.git import Git
+from resumed.daemon.ports.git_command import GitFailed
+from resumed.daemon.ports.git_origin import normalise_origin
+from resumed.daemon.storage.rows import ThreadRow
+from resumed.restore.probes import RepositorySeen
+
+PROJECT, WORKTREE, ELSEWHERE = "project", "worktree", "elsewhere"
+
+
+class Folders(msgspec.Struct, frozen=True, kw_only=True):
+    """Folders whose threads are listed here, by group; a folder includes all below it."""
+
+    project: tuple[str, ...]
+    worktrees: tuple[str, ...]
+
+    def group(self, root: str) -> str:
+        """The group of a thread by its recorded folder; the longest folder that holds it decides."""
+        best, longest = ELSEWHERE, -1
+        for group, folders in ((PROJECT, self.project), (WORKTREE, self.worktrees)):
+            for folder in folders:
+                inside = root == folder or root.startswith(folder.rstrip("/") + "/")
+                if inside and len(folder) > longest:
+                    best, longest = group, len(folder)
+        return best
+
+
+class Surroundings:
+    """Answers for one workspace root; what a commit look-up said is remembered."""
+
+    def __init__(self, root: str, git: Git) -> None:
+        self._root = root
+        self._git = git
+        self._ours: dict[tuple[str, str], bool] = {}
+
+    async def folders(self, rows: Iterable[ThreadRow]) -> Folders:
+        """This root and its gone folders, and the other work trees with theirs."""
+        try:
+            repository = await self._git.repository(self._root)
+        except GitFailed:
+            repository = None
+        if not isinstance(repository, RepositorySeen):
+            return Folders(project=(self._root,), worktrees=())
+        others = tuple(entry.path for entry in repository.worktrees if entry.path != self._root)
+        known = (self._root, *others)
+        gone = [
+            row.root
+            for row in {row.root: row for row in rows if row.root not in known}.values()
+            if row.origin and row.sha and not os.path.isdir(row.root)
+            if await self._is_ours(row.origin, row.sha, repository)
+        ]
+        return Folders(project=(self._root, *gone), worktrees=others)
+
+    async def _is_ours(self, origin: str, sha: str, repository: RepositorySeen) -> bool:
+        if repository.origin is None or normalise_origin(origin) != repository.origin:
+            return False
+        key = (origin, sha)
+        if key not in self._ours:
+            try:
+                self._ours[key] = (await self._git.commit(self._root, sha)).present
+            except GitFailed:
+                return False
+        return self._ours[key]

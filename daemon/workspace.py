@@ -1,0 +1,111 @@
+"""The composition root: everything one workspace's daemon is made of."""
+
+import os
+import uuid
+
+from resumed.daemon.agents import AGENTS
+from resumed.daemon.checker import Checker
+from resumed.daemon.freezing import Freezer
+from resumed.daemon.identity import Identities
+from resumed.daemon.leases import Leases
+from resumed.daemon.observe import Observer
+from resumed.daemon.perform_checks import Tools
+from resumed.daemon.ports import processes
+from resumed.daemon.ports.clock import SystemClock
+from resumed.daemon.ports.git import Git
+from resumed.daemon.ports.git_command import GitCommand
+from resumed.daemon.ports.git_write import GitWriter
+from resumed.daemon.ports.policy import Policy
+from resumed.daemon.recovery import Recoverer
+from resumed.daemon.restorer import Restorer
+from resumed.daemon.rpc.application import Broadcast, StatusFields
+from resumed.daemon.runtime import workspace_id
+from resumed.daemon.sessions import Sessions, World
+from resumed.daemon.storage.index import Index
+from resumed.daemon.storage.layout import Layout
+from resumed.daemon.storage.streams import Streams
+from resumed.daemon.surroundings import Surroundings
+from resumed.daemon.threads import Store, Threads
+from resumed.daemon.todo_lists import TodoLists
+from resumed.protocol.threads import ThreadListParams, ThreadSummary, ThreadUpdated
+from resumed.restore.events.envelope import Event, Source, SourceKind
+from resumed.restore.events.worktree import DaemonRun
+
+
+class Workspace:
+    """An opened workspace. The attributes are what handlers use."""
+
+    def __init__(self, root: str, layout: Layout, index: Index, broadcast: Broadcast) -> None:
+        clock, git = SystemClock(), Git(GitCommand())
+        identifier = workspace_id(os.fsencode(root))
+        self.broadcast = broadcast
+        self.key = layout.key
+        self.layout = layout
+        self.streams = Streams(layout, clock.now)
+        self.leases = Leases(layout, clock)
+        self.identities = Identities(git, self.streams, layout.home / "identity.lock")
+        policy = Policy(str(layout.home / "settings.toml"))
+        observer = Observer(git, policy, self.identities)
+        tools = Tools(git, GitWriter(GitCommand()))
+        agents = [factory(os.environ) for factory in AGENTS.values()]
+        self.threads = Threads(
+            (root, identifier), Store(layout, index, self.streams), agents, Surroundings(root, git), clock
+        )
+        self.threads.on_change = self._tell
+        world = World(root, identifier, git, self.identities, policy)
+        self.sessions = Sessions(self.threads, self.leases, self.streams, world, clock)
+        self.todo_lists = TodoLists(self.threads, self.sessions, self.leases, self.streams)
+        self.checker = Checker(root, observer)
+        recoverer = Recoverer(self.streams, observer, tools)
+        freezer = Freezer(self.threads, self.leases, self.streams, clock)
+        self.restorer = Restorer(freezer, recoverer, observer, tools)
+        self._index = index
+        self._root = root
+        self._thread_count = 0
+        self._worktree: str | None = None
+
+    def busy(self) -> bool:
+        """Whether a lease or a question keeps the daemon here."""
+        return bool(self.leases.count or self.restorer.questions)
+
+    def status_fields(self) -> StatusFields:
+        """This workspace's part of the status."""
+        return StatusFields(
+            threads=self._thread_count,
+            leases=self.leases.count,
+            open_questions=self.restorer.questions,
+            storage="readOnly" if self.layout.read_only else "ok",
+            index="rebuilding" if self.threads.refreshing else "ok",
+            notes=tuple(self.threads.notes),
+        )
+
+    async def begin(self) -> None:
+        """Note that a daemon serves this worktree, and begin to read what is on disk."""
+        if not self.layout.read_only:
+            identity = await self.identities.identify(self._root)
+            self._worktree = f"worktree:{identity.worktree_id}"
+            await self._note_run("started", clean=False)
+        await self.threads.page(ThreadListParams(limit=1))
+        self._thread_count = (await self._index.counts()).threads
+
+    async def close(self) -> None:
+        """Let runs go, mark the shutdown as clean, close everything."""
+        await self.sessions.close()
+        await self.threads.close()
+        if self._worktree is not None:
+            await self._note_run("stopped", clean=True)
+        await self.streams.close()
+        await self._index.close()
+
+    async def _note_run(self, phase: str, *, clean: bool) -> None:
+        run = DaemonRun(
+            boot_id=processes.boot_id(), phase=phase, clean=clean, active_sessions=tuple(self.threads.live)
+        )
+        event = Event(
+            payload=run, event_id=str(uuid.uuid4()), src=Source(SourceKind.OBSERVED, processes.owner())
+        )
+        assert self._worktree is not None
+        await self.streams.append(self._worktree, event)
+
+    def _tell(self, summary: ThreadSummary) -> None:
+        self.broadcast("thread/updated", ThreadUpdated(summary=summary), f"thread {summary.thread_id}")

@@ -1,0 +1,65 @@
+"""Looking without restoring: what differs now, and what a Resume would ask first.
+
+Mints nothing and writes nothing: the only effect is `Observe`.
+"""
+
+from collections.abc import Generator, Sequence
+from typing import Any
+
+import msgspec
+
+from resumed.protocol.restore import Drift, Severity
+from resumed.restore import place_settle
+from resumed.restore.applying import Ledger
+from resumed.restore.asking import Interview, token_of
+from resumed.restore.context import RestoreContext
+from resumed.restore.effects import Effect
+from resumed.restore.order import in_restore_order
+from resumed.restore.probes import Unseen
+from resumed.restore.resume import PLACE, Session, look_at_place, look_at_rest
+from resumed.restore.snapshot import Record
+from resumed.restore.subsystem import Subsystem, Target
+
+
+class Checked(msgspec.Struct, frozen=True, kw_only=True):
+    """All drifts; the round and the token of the first questions (empty when there are none); and
+    what could not be looked at, a sentence each."""
+
+    drifts: tuple[Drift, ...]
+    round: int
+    token: str
+    asked: tuple[Drift, ...]
+    not_known: tuple[str, ...]
+
+
+def check(
+    record: Record, subsystems: Sequence[Subsystem[Any]], context: RestoreContext
+) -> Generator[Effect, Any, Checked]:
+    """Look at the place and, where it lies as it is now, at everything else."""
+    session = Session(
+        record=record,
+        context=context,
+        order=in_restore_order(subsystems),
+        interview=Interview(context=context),
+        ledger=Ledger(restore_id=context.restore_id),
+        target=Target(here=context.here, recorded_root=record.states[PLACE].root),
+    )
+    place = yield from look_at_place(session)
+    session.target = place_settle.tentative(session.state(PLACE), session.seen, session.target)
+    rest: tuple[Drift, ...] = yield from look_at_rest(session)
+    first = tuple(d for d in place if d.severity is not Severity.INFORM)
+    second = tuple(d for d in rest if d.severity is not Severity.INFORM)
+    asked = first or second
+    return Checked(
+        drifts=(*place, *rest),
+        round=1 if first else 2,
+        token=token_of(asked) if asked else "",
+        asked=asked,
+        not_known=tuple(
+            dict.fromkeys(
+                f"{type(probe).__name__}: {seen.reason}"
+                for probe, seen in session.seen.items()
+                if isinstance(seen, Unseen)
+            )
+        ),
+    )

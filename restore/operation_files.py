@@ -1,0 +1,149 @@
+"""Files that are not as the agent left them: the questions, and what is said of them afterwards.
+
+No file is ever written from here. An edit that is missing from a folder made new, or from a branch
+that the person stays on, no longer counts; a file that the person keeps does.
+"""
+
+import msgspec
+
+from resumed.protocol.restore import Difference, Drift, DriftKind
+from resumed.restore import touched
+from resumed.restore.drift import Wording, asked, informed
+from resumed.restore.operation_effects import left_by_agent
+from resumed.restore.operation_state import OperationsState
+from resumed.restore.probes import FileSeen, Seen
+from resumed.restore.subsystem import Target
+from resumed.restore.touched import Touched
+from resumed.restore.wording import agent_name, count
+
+FILE_KINDS = {
+    "changed": DriftKind.FILE_CHANGED,
+    "unknown": DriftKind.FILE_CHANGED,
+    "reverted": DriftKind.FILE_REVERTED,
+    "gone": DriftKind.FILE_GONE,
+}
+
+
+class Differing(msgspec.Struct, frozen=True, kw_only=True):
+    """One file that is not as the agent left it. `path` is relative to the recorded root, `now` is
+    changed, unknown, reverted or gone, `lost` whether its edit no longer counts."""
+
+    file: Touched
+    path: str
+    now: str
+    sha256: str | None
+    lost: bool
+
+
+def differing(state: OperationsState, seen: Seen, target: Target) -> tuple[Differing, ...]:
+    """Every touched file that is not, or not certainly, as the agent left it."""
+    left = left_by_agent(state, seen, target)
+    found = []
+    for file in left.files.values():
+        probe = touched.probe_for(file.path, target)
+        if probe is None or file.path in left.unclear:
+            continue
+        observation = seen.get(probe)
+        now = touched.state_now(file, observation)
+        if now == "present":
+            continue
+        path = touched.relative(file.path, target)
+        found.append(
+            Differing(
+                file=file,
+                path=path,
+                now=now,
+                sha256=observation.sha256 if isinstance(observation, FileSeen) else None,
+                lost=target.recreated or path in target.accepted_files,
+            )
+        )
+    return tuple(found)
+
+
+def doubtful_paths(state: OperationsState, seen: Seen, target: Target) -> tuple[str, ...]:
+    """The touched files that differ, and those that a cut-off call may have written; relative."""
+    unclear = sorted(left_by_agent(state, seen, target).unclear)
+    differ = [difference.path for difference in differing(state, seen, target)]
+    return tuple(dict.fromkeys((*differ, *(touched.relative(path, target) for path in unclear))))
+
+
+def file_drift(differs: Differing, target: Target) -> Drift:
+    """Ask about the file, or only list it where its loss was accepted with the place."""
+    path, agent = differs.path, agent_name(target.here.agent)
+    title = {
+        "changed": f"{path} was changed after {agent}.",
+        "unknown": f"Whether {path} was changed after {agent} is not known.",
+        "reverted": f"{agent}'s edit of {path} is not here any more.",
+        "gone": f"{path}, which {agent} wrote, is gone.",
+    }[differs.now]
+    if target.recreated:
+        reason = "The folder is made new, so an edit that was never committed is missing. The agent is told."
+    elif differs.lost:
+        reason = "You go on with the files as they are here. The agent is told."
+    else:
+        reason = "It will be kept exactly as it is, and the agent is told."
+    make = informed if differs.lost else asked
+    return make(
+        FILE_KINDS[differs.now],
+        Wording(
+            title=title,
+            reason=reason,
+            labels={"keep": "Keep it as it is and tell the agent"},
+            details={"keep": "Nothing is written to it."},
+        ),
+        path=path,
+        differences=(Difference(what=path, recorded="as the agent left it", now=_now_words(differs)),),
+        facts={"now": differs.now, "sha256": differs.sha256 or ""},
+    )
+
+
+def loss(differs: Differing) -> str:
+    """What of the agent's work is missing, on one line."""
+    file, path = differs.file, differs.path
+    if differs.now == "unknown":
+        return f"{path}: could not be compared"
+    if file.change == "delete":
+        back = "is there again" if differs.now == "reverted" else "is there again, with other text"
+        return f"{path}: deleted by the agent, {back}"
+    if file.change == "add":
+        return f"{path}: written by the agent, {'missing' if differs.now == 'gone' else 'other text now'}"
+    if differs.now == "gone":
+        return f"{path}: edited by the agent, the whole file is missing"
+    parts = []
+    if file.lines_added:
+        verb = "is" if file.lines_added == 1 else "are"
+        parts.append(f"{count(file.lines_added, 'line')} added by the agent {verb} missing")
+    if file.lines_removed and not file.lines_added:
+        verb = "is" if file.lines_removed == 1 else "are"
+        parts.append(f"{count(file.lines_removed, 'line')} removed by the agent {verb} there again")
+    if differs.now == "reverted" and parts:
+        return f"{path}: {parts[0]}"
+    return f"{path}: the agent's edit is missing" if differs.now == "reverted" else f"{path}: {_other(parts)}"
+
+
+def kept(differs: Differing) -> str:
+    """That a file stays as the person has it, on one line."""
+    if differs.now == "unknown":
+        return f"{differs.path}: kept as it is; whether it changed is not known"
+    return f"{differs.path}: kept as it is, {_now_words(differs)}"
+
+
+def note(differs: Differing) -> str:
+    """What the agent must know of it."""
+    again = "Read it again before editing."
+    if differs.now == "unknown":
+        return f"Whether {differs.path} is as you left it is not known. {again}"
+    return f"{differs.path} is not as you left it: {_now_words(differs)}. {again}"
+
+
+def _other(parts: list[str]) -> str:
+    return "not as the agent left it" if not parts else f"not as the agent left it; {parts[0]} or changed"
+
+
+def _now_words(differs: Differing) -> str:
+    return {
+        "gone": "not there",
+        "reverted": "as before the agent",
+        "changed": "other text",
+        "unknown": "not known",
+    }[differs.now]

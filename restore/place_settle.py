@@ -1,0 +1,194 @@
+"""From the answers about the place to the target, and the one step that gets there."""
+
+import msgspec
+
+from resumed.protocol.restore import DriftKind
+from resumed.restore.drift import drift_id
+from resumed.restore.place import (
+    Place,
+    WorktreeState,
+    branch_at,
+    branch_drift,
+    commit_drift,
+    folder_in,
+    free_candidate,
+    judge,
+    switchable,
+)
+from resumed.restore.probes import RepositoryProbe, RepositorySeen, Seen, SwitchSeen
+from resumed.restore.steps import AddWorktree, HeadAt, PathAbsent, RemoveWorktree, Step, SwitchBranch
+from resumed.restore.subsystem import Choices, Target
+from resumed.restore.wording import short_path, short_sha
+
+PLACE_KINDS = (
+    DriftKind.BRANCH_DIFFERS,
+    DriftKind.BRANCH_DELETED,
+    DriftKind.DETACHED,
+    DriftKind.ADVANCED,
+    DriftKind.REWRITTEN,
+    DriftKind.COMMIT_GONE,
+    DriftKind.WORKTREE_REMOVED,
+)
+
+
+def tentative(state: WorktreeState, seen: Seen, target: Target) -> Target:
+    """The place as it stands, before anything is chosen: for comparing touched files there."""
+    place = judge(state, seen, target)
+    return msgspec.structs.replace(
+        target, root=place.base, cwd=place.base, recorded_root=_recorded(state, seen)
+    )
+
+
+def settle(state: WorktreeState, seen: Seen, choices: Choices, target: Target) -> Target | None:
+    """The target that the answers fix; `None` when they leave no place to run in."""
+    place = judge(state, seen, target)
+    target = msgspec.structs.replace(target, recorded_root=_recorded(state, seen))
+    if chosen(choices, DriftKind.SILENT_SWITCH) == "last":
+        return _last(state, seen, target)
+    new = _new_folder(state, place, seen, choices)
+    if new is not None:
+        return msgspec.structs.replace(
+            target,
+            root=new.path,
+            cwd=folder_in(new.path, state),
+            branch=new.branch,
+            sha=new.sha,
+            repository=new.repository,
+            commit=new.sha,
+            recreated=True,
+        )
+    if place.base is None:
+        relinked = chosen(choices, place.kind) == "relink" if place.kind else False
+        return _at(target, target.here.root, state, seen, target.here.root) if relinked else None
+    if _answer(choices, DriftKind.BRANCH_DIFFERS, DriftKind.DETACHED) == "switch":
+        branch = branch_at(state, place, seen)
+        switch = switchable(state, place, seen)
+        if branch is None or not isinstance(switch, SwitchSeen):
+            return None
+        return msgspec.structs.replace(
+            target,
+            root=place.base,
+            cwd=folder_in(place.base, state),
+            branch=state.branch,
+            sha=branch.sha,
+            repository=place.base,
+            commit=branch.sha,
+            carried=switch.carried,
+        )
+    settled = _at(target, place.base, state, seen, place.anchor)
+    stayed = _answer(choices, *PLACE_KINDS) == "stay"
+    accepted = (target.files_differ or ()) if stayed else ()
+    return msgspec.structs.replace(settled, accepted_files=accepted)
+
+
+def move(state: WorktreeState, place: Place, seen: Seen, choices: Choices, target: Target) -> Step | None:
+    """The step that changes the repository, if the answers need one."""
+    new = _new_folder(state, place, seen, choices)
+    if new is not None:
+        where = short_path(new.path, target.here.home)
+        on = new.branch or short_sha(new.sha)
+        return Step(
+            subsystem="worktree",
+            title=f"Make {where} on {on}",
+            do=new,
+            undo=RemoveWorktree(
+                repository=new.repository,
+                path=new.path,
+                sha=new.sha,
+                branch=new.branch,
+                delete_branch=new.create_branch,
+            ),
+            expects=(PathAbsent(new.path),),
+            ensures=(HeadAt(path=new.path, branch=new.branch, sha=new.sha),),
+        )
+    repository = place.repository
+    if (
+        _answer(choices, DriftKind.BRANCH_DIFFERS, DriftKind.DETACHED) != "switch"
+        or repository is None
+        or place.base is None
+        or repository.sha is None
+        or target.sha is None
+    ):
+        return None
+    verb = SwitchBranch(
+        root=place.base,
+        from_branch=repository.branch,
+        from_sha=repository.sha,
+        to_branch=target.branch,
+        to_sha=target.sha,
+    )
+    back = SwitchBranch(
+        root=place.base,
+        from_branch=target.branch,
+        from_sha=target.sha,
+        to_branch=repository.branch,
+        to_sha=repository.sha,
+    )
+    return Step(
+        subsystem="worktree",
+        title=f"Switch {short_path(place.base, target.here.home)} back to {target.branch}",
+        do=verb,
+        undo=back,
+        expects=(HeadAt(path=place.base, branch=repository.branch, sha=repository.sha),),
+        ensures=(HeadAt(path=place.base, branch=target.branch, sha=target.sha),),
+    )
+
+
+def chosen(choices: Choices, kind: DriftKind) -> str | None:
+    """The choice taken for a kind of the place."""
+    answer = choices.get(drift_id(kind))
+    return answer.choice if answer else None
+
+
+def _answer(choices: Choices, *kinds: DriftKind) -> str | None:
+    return next((choice for kind in kinds if (choice := chosen(choices, kind)) is not None), None)
+
+
+def _new_folder(state: WorktreeState, place: Place, seen: Seen, choices: Choices) -> AddWorktree | None:
+    choice = _answer(choices, *PLACE_KINDS)
+    if choice not in ("recreate", "newWorktree") or place.source is None:
+        return None
+    branch = branch_at(state, place, seen)
+    path = state.root if choice == "recreate" else free_candidate(place.base or state.root, state, seen)
+    if path is None:
+        return None
+    old_commit = place.base is not None and branch_drift(state, place, seen) is None
+    if old_commit and commit_drift(state, place, seen) is not None:
+        return AddWorktree(repository=place.source, path=path, sha=state.sha or "") if state.sha else None
+    if branch is not None and branch.sha is not None:
+        return AddWorktree(repository=place.source, path=path, sha=branch.sha, branch=state.branch)
+    if state.sha is None:
+        return None
+    return AddWorktree(
+        repository=place.source,
+        path=path,
+        sha=state.sha,
+        branch=state.branch,
+        create_branch=state.branch is not None,
+    )
+
+
+def _last(state: WorktreeState, seen: Seen, target: Target) -> Target | None:
+    there = seen.get(RepositoryProbe(state.last_folder))
+    root = there.top_level if isinstance(there, RepositorySeen) else state.last_folder
+    settled = _at(target, root, state, seen, state.last_folder)
+    return msgspec.structs.replace(settled, cwd=state.last_folder, recorded_root=root)
+
+
+def _at(target: Target, root: str, state: WorktreeState, seen: Seen, anchor: str) -> Target:
+    there = seen.get(RepositoryProbe(anchor))
+    repository = there if isinstance(there, RepositorySeen) else None
+    return msgspec.structs.replace(
+        target,
+        root=root,
+        cwd=folder_in(root, state),
+        branch=repository.branch if repository else None,
+        sha=repository.sha if repository else None,
+    )
+
+
+def _recorded(state: WorktreeState, seen: Seen) -> str:
+    """Recorded paths are relative to the top level that the recorded folder belonged to."""
+    there = seen.get(RepositoryProbe(state.root))
+    inside = isinstance(there, RepositorySeen) and (state.root + "/").startswith(there.top_level + "/")
+    return there.top_level if inside and isinstance(there, RepositorySeen) else state.root

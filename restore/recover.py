@@ -1,0 +1,83 @@
+"""A restore that was killed: finish it or take it back, from its journal and what is seen now.
+
+A pure function, run before anything else touches the thread. The conversation is never replayed.
+"""
+
+import enum
+
+import msgspec
+
+from resumed.restore.events.envelope import Event
+from resumed.restore.events.journal import RestoreClosed, RestorePlanned, RestoreStep
+from resumed.restore.probes import AnyProbe, Seen
+from resumed.restore.steps import AnyVerb, RecordState, Step, holds, probe_of
+
+
+class Unfinished(msgspec.Struct, frozen=True, kw_only=True):
+    """A restore with no end in its journal: its steps, and the last state of each by number."""
+
+    restore_id: str
+    steps: tuple[Step, ...]
+    states: dict[int, str]
+
+
+class Verdict(enum.Enum):
+    """What to do with it."""
+
+    FINISH = "finish"
+    ROLL_BACK = "rollBack"
+
+
+class Recovery(msgspec.Struct, frozen=True, kw_only=True):
+    """`undo` are verbs to perform in this order, each with the number of its step; then the journal
+    is closed as the verdict says. `stuck` are steps whose effect is neither there nor undoable."""
+
+    restore_id: str
+    verdict: Verdict
+    undo: tuple[tuple[int, AnyVerb], ...] = ()
+    stuck: tuple[str, ...] = ()
+
+
+def unfinished(events: tuple[Event, ...]) -> Unfinished | None:
+    """Read a session's journal. `None` when it has no restore, or the restore was closed."""
+    found: Unfinished | None = None
+    for event in events:
+        match event.payload:
+            case RestorePlanned() as planned:
+                states = found.states if found and found.restore_id == planned.restore_id else {}
+                steps = tuple(msgspec.convert(step, Step) for step in planned.steps)
+                found = Unfinished(restore_id=planned.restore_id, steps=steps, states=states)
+            case RestoreStep() as step if found and step.restore_id == found.restore_id:
+                found.states[step.n] = step.state
+            case RestoreClosed() as closed if found and closed.restore_id == found.restore_id:
+                found = None
+    return found
+
+
+def recovery_probes(restore: Unfinished) -> tuple[AnyProbe, ...]:
+    """What must be seen to judge each step that may have had an effect."""
+    conditions = (
+        condition
+        for n in restore.states
+        for condition in (*restore.steps[n - 1].expects, *restore.steps[n - 1].ensures)
+    )
+    return tuple(dict.fromkeys(probe_of(condition) for condition in conditions))
+
+
+def recover(restore: Unfinished, seen: Seen) -> Recovery:
+    """Finish when every step is done; else take back, last first, whatever had its effect."""
+    if restore.steps and all(restore.states.get(n) == "done" for n in range(1, len(restore.steps) + 1)):
+        return Recovery(restore_id=restore.restore_id, verdict=Verdict.FINISH)
+    undo: list[tuple[int, AnyVerb]] = []
+    stuck: list[str] = []
+    for n in sorted(restore.states, reverse=True):
+        step = restore.steps[n - 1]
+        if restore.states[n] == "undone" or step.undo is None or isinstance(step.do, RecordState):
+            continue
+        if all(holds(condition, seen) for condition in step.ensures):
+            undo.append((n, step.undo))
+        elif not all(holds(condition, seen) for condition in step.expects):
+            stuck.append(f"{step.title} is neither as before nor as after; it was left as it is.")
+    return Recovery(
+        restore_id=restore.restore_id, verdict=Verdict.ROLL_BACK, undo=tuple(undo), stuck=tuple(stuck)
+    )

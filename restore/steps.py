@@ -1,0 +1,117 @@
+"""The closed union of what a restore may do, each with how to take it back and what must hold.
+
+A verb is data: it can be journalled before it is done and taken up by another process after a
+crash. Verbs that change a repository say exactly from what to what.
+"""
+
+import msgspec
+
+from resumed.restore.probes import (
+    AnyProbe,
+    FolderProbe,
+    FolderSeen,
+    RepositoryProbe,
+    RepositorySeen,
+    Seen,
+)
+
+
+class Verb(msgspec.Struct, frozen=True, tag=True, kw_only=True):
+    """Base of every verb."""
+
+
+class AddWorktree(Verb, frozen=True, kw_only=True):
+    """Create a linked work tree of the repository at `repository` in `path`, on `branch` at `sha`.
+
+    `create_branch`: the branch is made at `sha` first (it did not exist). Without a branch HEAD is
+    detached at `sha`. A stale registration of exactly `path` is replaced."""
+
+    repository: str
+    path: str
+    sha: str
+    branch: str | None = None
+    create_branch: bool = False
+
+
+class RemoveWorktree(Verb, frozen=True, kw_only=True):
+    """Remove a work tree that a restore created, only if it is clean and still at `sha`; with
+    `delete_branch`, the branch that the restore created too, if it is still at `sha`."""
+
+    repository: str
+    path: str
+    sha: str
+    branch: str | None = None
+    delete_branch: bool = False
+
+
+class SwitchBranch(Verb, frozen=True, kw_only=True):
+    """Move HEAD of the work tree at `root` from exactly `from_*` to `to_*`; git's own rules protect
+    uncommitted files. `to_branch` of `None` detaches at `to_sha`."""
+
+    root: str
+    from_branch: str | None
+    from_sha: str
+    to_branch: str | None
+    to_sha: str
+
+
+class RecordState(Verb, frozen=True, kw_only=True):
+    """Append state to the new run's stream: pairs of event type and payload."""
+
+    events: tuple[tuple[str, dict[str, object]], ...]
+
+
+AnyVerb = AddWorktree | RemoveWorktree | SwitchBranch | RecordState
+
+
+class PathAbsent(msgspec.Struct, frozen=True, tag=True):
+    """Nothing is at this path."""
+
+    path: str
+
+
+class HeadAt(msgspec.Struct, frozen=True, tag=True, kw_only=True):
+    """The work tree whose top level is `path` has this branch (or is detached) at this commit."""
+
+    path: str
+    branch: str | None
+    sha: str
+
+
+Condition = PathAbsent | HeadAt
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """One step: what to do, how to take it back, what must hold before and what holds after."""
+
+    subsystem: str
+    title: str
+    do: AnyVerb
+    undo: AnyVerb | None = None
+    expects: tuple[Condition, ...] = ()
+    ensures: tuple[Condition, ...] = ()
+
+
+def probe_of(condition: Condition) -> AnyProbe:
+    """The probe whose observation decides the condition."""
+    match condition:
+        case PathAbsent(path):
+            return FolderProbe(path)
+        case HeadAt(path=path):
+            return RepositoryProbe(path)
+
+
+def holds(condition: Condition, seen: Seen) -> bool | None:
+    """Whether the condition holds; `None` when that is not known."""
+    observation = seen.get(probe_of(condition))
+    match condition, observation:
+        case PathAbsent(), FolderSeen(kind=kind):
+            return kind == "absent"
+        case HeadAt(path=path, branch=branch, sha=sha), RepositorySeen():
+            return observation.top_level == path and observation.branch == branch and observation.sha == sha
+        case _, None:
+            return None
+        case HeadAt(), _:
+            return False
+        case _:
+            return None

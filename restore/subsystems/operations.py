@@ -1,0 +1,201 @@
+"""Tool calls: what the agent did, what it may have done, and the files it left behind.
+
+Nothing is ever rerun. A call without a result is decided by the files it announced, else by a person.
+"""
+
+from typing import ClassVar
+
+from resumed.protocol.restore import Drift, Status
+from resumed.protocol.threads import FileView, OperationsView, OperationView
+from resumed.restore import operation_state, touched
+from resumed.restore.events.envelope import Event, Payload
+from resumed.restore.events.session import (
+    OperationBegun,
+    OperationResolved,
+    OperationSettled,
+    ResultStored,
+    StateInvalidated,
+)
+from resumed.restore.operation_effects import (
+    READ_NOTE,
+    READ_WORDS,
+    UNCLEAR,
+    VERDICT_NOTES,
+    VERDICT_WORDS,
+    announced_paths,
+    dangling,
+    effect,
+    verdict,
+)
+from resumed.restore.operation_files import Differing, differing, file_drift, kept, loss, note
+from resumed.restore.operation_state import Open, OperationsState
+from resumed.restore.probes import AnyProbe, Seen
+from resumed.restore.steps import RecordState, Step
+from resumed.restore.subsystem import Choices, Restoration, Target
+from resumed.restore.wording import count
+
+
+class Operations:
+    """See the module."""
+
+    name: ClassVar[str] = "operations"
+    version: ClassVar[int] = 1
+    after: ClassVar[tuple[str, ...]] = ("conversation",)
+    handles: ClassVar[tuple[type[Payload], ...]] = (
+        OperationBegun,
+        OperationSettled,
+        ResultStored,
+        OperationResolved,
+        StateInvalidated,
+    )
+    state_type: ClassVar[type[OperationsState]] = OperationsState
+
+    def initial(self) -> OperationsState:
+        """No operations."""
+        return OperationsState()
+
+    def apply(self, state: OperationsState, event: Event) -> OperationsState:
+        """Fold one event in."""
+        match event.payload:
+            case OperationBegun() as begun:
+                operation_state.begin(state, begun, event)
+            case OperationSettled() as settled:
+                operation_state.settle(state, settled, event)
+            case ResultStored() as stored:
+                if stored.text:
+                    state.results.setdefault(stored.operation_id, stored.text)
+            case OperationResolved() as resolved:
+                operation_state.resolve(state, resolved)
+            case StateInvalidated(subsystem="operations") as invalidated:
+                operation_state.forget(state, invalidated)
+        return state
+
+    def probes(self, state: OperationsState, target: Target) -> tuple[AnyProbe, ...]:
+        """The touched files, and those that an open call announced."""
+        paths = dict.fromkeys(state.files)
+        for operation in state.open.values():
+            paths.update(dict.fromkeys(announced_paths(operation)))
+        found = (touched.probe_for(path, target) for path in paths)
+        return tuple(dict.fromkeys(probe for probe in found if probe is not None))
+
+    def drift(self, state: OperationsState, seen: Seen, target: Target) -> tuple[Drift, ...]:
+        """Files that are not as the agent left them, and calls whose end is not known."""
+        files = [file_drift(differs, target) for differs in differing(state, seen, target)]
+        calls = [
+            dangling(operation, target)
+            for operation in state.open.values()
+            if effect(operation, seen, target) == UNCLEAR
+        ]
+        return (*files, *calls)
+
+    def steps(self, state: OperationsState, seen: Seen, choices: Choices, target: Target) -> Restoration:
+        """Record what became of each open call and which edits are lost; keep every file as it is."""
+        differs = differing(state, seen, target)
+        lost = tuple(each for each in differs if each.lost)
+        verdicts = [
+            (operation, *verdict(operation, seen, choices, target)) for operation in state.open.values()
+        ]
+        unsure = tuple(operation.title for operation, found, _ in verdicts if found == "agentChecks")
+        steps = []
+        if verdicts:
+            steps.append(_resolution(verdicts))
+        if lost:
+            steps.append(_invalidation(lost, target))
+        done = f"{count(sum(state.counts.values()), 'action')}, none repeated"
+        where = "the folder that was made new" if target.recreated else "the branch you stay on"
+        return Restoration(
+            status=Status.INVALIDATED if lost else Status.RESTORED,
+            reason=f"edits of the agent are missing from {where}"
+            if lost
+            else "every action is on record and none was repeated",
+            summary=f"{done}; its edits of {count(len(lost), 'file')} are missing here" if lost else done,
+            details=(
+                *(loss(each) for each in lost),
+                *(kept(each) for each in differs if not each.lost),
+                *(f"{each.title} was cut off: {_words(each, found)}" for each, found, _ in verdicts),
+            ),
+            steps=tuple(steps),
+            told=(
+                *(note(each) for each in differs),
+                *(f"{each.title} was cut off; {_note(each, found)}" for each, found, _ in verdicts),
+            ),
+            handed=unsure,
+            unknown=("databases and servers outside this folder",) if unsure else (),
+            keys=tuple(each.path for each in lost),
+        )
+
+    def view(self, state: OperationsState) -> OperationsView:
+        """Counts by state and the calls whose end is not known."""
+        return OperationsView(
+            total=sum(state.counts.values()),
+            by_state=dict(sorted(state.counts.items())),
+            dangling=tuple(
+                OperationView(
+                    operation_id=operation.operation_id,
+                    tool=operation.tool,
+                    title=operation.title,
+                    state="begun",
+                    turn_id=operation.turn,
+                )
+                for operation in state.open.values()
+            ),
+        )
+
+    def files_view(self, state: OperationsState, root: str) -> tuple[FileView, ...]:
+        """The touched files, relative to the recorded root."""
+        prefix = root.rstrip("/") + "/"
+        return tuple(
+            FileView(
+                path=file.path.removeprefix(prefix),
+                change=file.change,
+                lines_added=file.lines_added,
+                lines_removed=file.lines_removed,
+            )
+            for file in sorted(state.files.values(), key=lambda file: file.path)
+        )
+
+
+def _resolution(verdicts: list[tuple[Open, str, str]]) -> Step:
+    return Step(
+        subsystem="operations",
+        title="Record what became of the actions that were cut off",
+        do=RecordState(
+            events=tuple(
+                (
+                    "operation_resolved",
+                    {"operation_id": operation.operation_id, "verdict": found, "by": by},
+                )
+                for operation, found, by in verdicts
+            )
+        ),
+    )
+
+
+def _invalidation(lost: tuple[Differing, ...], target: Target) -> Step:
+    return Step(
+        subsystem="operations",
+        title="Record which edits are missing here",
+        do=RecordState(
+            events=(
+                (
+                    "state_invalidated",
+                    {
+                        "subsystem": "operations",
+                        "keys": [each.file.path for each in lost],
+                        "reason": "missing from a folder made new" if target.recreated else "other branch",
+                    },
+                ),
+            )
+        ),
+    )
+
+
+def _words(operation: Open, found: str) -> str:
+    return READ_WORDS if operation.operation_class == "read" else VERDICT_WORDS[found]
+
+
+def _note(operation: Open, found: str) -> str:
+    return READ_NOTE if operation.operation_class == "read" else VERDICT_NOTES[found]
+
+
+OPERATIONS = Operations()

@@ -1,0 +1,159 @@
+"""The place: folder, repository, work tree, branch and commit, and how to get back there.
+
+The recorded root is the last folder that someone chose; a folder that the agent drifted into by
+itself is never it. HEAD moves only by a recorded choice.
+"""
+
+from typing import ClassVar
+
+from resumed.protocol.restore import Drift, DriftKind, Status
+from resumed.protocol.threads import PlaceView
+from resumed.restore import place_settle, place_wording
+from resumed.restore.drift import informed
+from resumed.restore.events.envelope import Event, Payload
+from resumed.restore.events.session import SessionMeta, WorktreeBound
+from resumed.restore.events.worktree import WorktreeMeta
+from resumed.restore.place import (
+    Place,
+    WorktreeState,
+    branch_drift,
+    commit_drift,
+    judge,
+    place_probes,
+    tree_equal,
+)
+from resumed.restore.probes import AnyProbe, Seen
+from resumed.restore.steps import RecordState, Step
+from resumed.restore.subsystem import Choices, Restoration, Target
+
+
+class Worktree:
+    """See the module."""
+
+    name: ClassVar[str] = "worktree"
+    version: ClassVar[int] = 1
+    after: ClassVar[tuple[str, ...]] = ("environment",)
+    handles: ClassVar[tuple[type[Payload], ...]] = (SessionMeta, WorktreeBound, WorktreeMeta)
+    state_type: ClassVar[type[WorktreeState]] = WorktreeState
+
+    def initial(self) -> WorktreeState:
+        """Nowhere."""
+        return WorktreeState()
+
+    def apply(self, state: WorktreeState, event: Event) -> WorktreeState:
+        """Fold one event in."""
+        match event.payload:
+            case SessionMeta() as meta:
+                _begin(state, meta)
+            case WorktreeBound() as bound:
+                _bind(state, bound)
+            case WorktreeMeta() as meta if meta.worktree_id == state.worktree_id:
+                state.kind = meta.evidence.get("kind", "")
+        return state
+
+    def probes(self, state: WorktreeState, target: Target) -> tuple[AnyProbe, ...]:
+        """Both places, the branch and the commit in each, and names for a new folder."""
+        return place_probes(state, target)
+
+    def drift(self, state: WorktreeState, seen: Seen, target: Target) -> tuple[Drift, ...]:
+        """The place itself, then what is half finished there, then its branch or its commit."""
+        place = judge(state, seen, target)
+        found: list[Drift] = []
+        if state.silent:
+            found.append(place_wording.silent_switch(state, place, seen, target))
+        if place.kind is not None:
+            found.append(place_wording.place_question(state, place, seen, target))
+        if place.base is None or place.repository is None:
+            return tuple(found)
+        if place.repository.in_progress:
+            found.append(place_wording.in_progress(place, target))
+        branch = branch_drift(state, place, seen)
+        if branch is not None:
+            found.append(place_wording.branch_question(branch, state, place, seen, target))
+        else:
+            found += _commit(state, place, seen, target)
+        return tuple(found)
+
+    def steps(self, state: WorktreeState, seen: Seen, choices: Choices, target: Target) -> Restoration:
+        """Get to the place that was chosen, and record that the new run is there."""
+        place = judge(state, seen, target)
+        move = place_settle.move(state, place, seen, choices, target)
+        record = Step(
+            subsystem=self.name,
+            title="Record where it runs",
+            do=RecordState(events=(("worktree_bound", _bound(target, choices)),)),
+        )
+        steps = (record,) if move is None else (move, record)
+        return Restoration(
+            status=Status.RESTORED,
+            reason="as recorded" if not choices else "as you chose",
+            summary=place_wording.summary(state, place, target),
+            steps=steps,
+            told=place_wording.told(state, place, choices, target),
+        )
+
+    def view(self, state: WorktreeState) -> PlaceView:
+        """Where the thread ran."""
+        return PlaceView(
+            root=state.root,
+            last_folder=state.last_folder,
+            silent_switches=tuple(state.silent),
+            branch=state.branch,
+            sha=state.sha,
+            sha_as_of=state.sha_as_of,
+            origin=state.origin,
+            repo_id=state.repo_id,
+            worktree_id=state.worktree_id,
+        )
+
+
+def _begin(state: WorktreeState, meta: SessionMeta) -> None:
+    """A later run of the same thread begins where it was bound; only the first sets the place."""
+    if state.root:
+        return
+    state.root = state.cwd = state.last_folder = meta.cwd
+    state.branch, state.sha, state.origin = meta.git.branch, meta.git.sha, meta.git.origin
+    state.repo_id, state.worktree_id = meta.repo_id, meta.worktree_id
+
+
+def _bind(state: WorktreeState, bound: WorktreeBound) -> None:
+    if bound.cause == "agentSilent":
+        if bound.cwd != state.last_folder:
+            state.last_folder = bound.cwd
+            if bound.cwd != state.cwd and bound.cwd not in state.silent:
+                state.silent.append(bound.cwd)
+        return
+    state.root, state.root_recorded = bound.root or bound.cwd, bound.root is not None
+    state.cwd = state.last_folder = bound.cwd
+    state.silent = []
+    state.branch = bound.branch
+    state.sha = bound.sha
+    state.sha_as_of = "last" if bound.root is not None else "start"
+    state.worktree_id = bound.worktree_id or state.worktree_id
+
+
+def _bound(target: Target, choices: Choices) -> dict[str, object]:
+    return {
+        "cwd": target.cwd or target.root or "",
+        "cause": "userChoice" if choices else "start",
+        "root": target.root,
+        "branch": target.branch,
+        "sha": target.sha,
+    }
+
+
+def _commit(state: WorktreeState, place: Place, seen: Seen, target: Target) -> list[Drift]:
+    """A moved commit is a question only where the touched files differ by it."""
+    kind = commit_drift(state, place, seen)
+    if kind is None:
+        return []
+    wording, differences, facts = place_wording.commit(kind, state, place, seen, target)
+    harmless = kind is not DriftKind.COMMIT_GONE and (
+        tree_equal(state, place, seen) or target.files_differ == ()
+    )
+    if harmless:
+        return [informed(kind, wording, differences=differences, facts=facts)]
+    return [place_wording.commit_question(kind, state, place, seen, target)]
+
+
+WORKTREE = Worktree()

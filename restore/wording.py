@@ -1,0 +1,66 @@
+"""How values read to a person: short paths, short commits, counts, names of things.
+
+Only pure string functions; the words themselves are those of the interface.
+"""
+
+from collections.abc import Sequence
+
+SANDBOX_WORDS = {
+    "read-only": "reads only",
+    "workspace-write": "writes only in this folder",
+    "danger-full-access": "may change anything on this computer",
+}
+APPROVAL_WORDS = {
+    "untrusted": "asks before most commands",
+    "on-request": "asks on request",
+    "on-failure": "asks when a command fails",
+    "never": "never asks",
+}
+IN_PROGRESS_WORDS = {
+    "merge": "merge",
+    "rebase": "rebase",
+    "cherryPick": "cherry-pick",
+    "revert": "revert",
+    "bisect": "bisect",
+    "am": "patch series",
+    "squash": "squash merge",
+}
+AGENT_WORDS = {"codex": "Codex", "claude_code": "Claude Code"}
+
+
+def short_path(path: str, home: str) -> str:
+    """Write the home folder as `~`."""
+    if home not in ("", "/") and (path == home or path.startswith(home + "/")):
+        return "~" + path[len(home) :]
+    return path
+
+
+def short_sha(sha: str | None) -> str:
+    """The first seven digits, or `not known`."""
+    return sha[:7] if sha else "not known"
+
+
+def count(number: int, noun: str, plural: str | None = None) -> str:
+    """`1 file`, `2 files`."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+def listed(names: Sequence[str], limit: int = 3) -> str:
+    """`a, b and c`; beyond `limit`, `a, b, c and 2 more`."""
+    shown = list(names[:limit])
+    if len(names) > limit:
+        return f"{', '.join(shown)} and {len(names) - limit} more"
+    if len(shown) < 2:
+        return "".join(shown)
+    return f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def agent_name(agent: str) -> str:
+    """The agent's name as people write it."""
+    return AGENT_WORDS.get(agent, agent)
+
+
+def one_line(text: str, limit: int = 60) -> str:
+    """The text on one line, cut with an ellipsis."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"

@@ -1,0 +1,108 @@
+"""Finding the work tree around a path."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from resumed.daemon.ports.git_command import GitFailed
+from resumed.daemon.ports.git_place import locate, worktree_root
+from tests.support.repository import Repository, make_project, make_repository, run_git
+
+
+def test_folder_inside_a_main_work_tree(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    (project.root / "a" / "b").mkdir(parents=True)
+    place = locate(str(project.root / "a" / "b"))
+    assert place is not None
+    assert (place.top_level, place.kind) == (str(project.root), "main")
+    assert place.git_dir == place.common_dir == str(project.root / ".git")
+    seen = (project.root / ".git").stat()
+    assert place.common_id == f"{seen.st_dev}:{seen.st_ino}"
+
+
+def test_file_in_a_work_tree(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    assert worktree_root(str(project.root / "shared.txt")) == str(project.root)
+
+
+def test_linked_work_tree(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    linked = project.worktree(tmp_path / "linked", "feature")
+    place = locate(str(linked.root))
+    assert place is not None
+    assert (place.top_level, place.kind) == (str(linked.root), "linked")
+    assert place.git_dir == str(project.root / ".git" / "worktrees" / "linked")
+    assert place.common_dir == str(project.root / ".git")
+
+
+def test_through_a_symbolic_link(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    (tmp_path / "alias").symlink_to(project.root)
+    assert worktree_root(str(tmp_path / "alias")) == str(project.root)
+
+
+def test_no_repository_and_nothing_there(tmp_path: Path) -> None:
+    assert locate(str(tmp_path)) is None
+    assert locate(str(tmp_path / "missing")) is None
+
+
+def test_bare_repository_has_no_work_tree(tmp_path: Path) -> None:
+    bare = make_repository(tmp_path / "bare.git", "--bare")
+    place = locate(str(bare.root))
+    assert place is not None
+    assert place.kind == "bare"
+    assert worktree_root(str(bare.root)) is None
+
+
+def test_inside_a_git_dir_is_no_work_tree(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    assert locate(str(project.root / ".git" / "hooks")) is None
+    assert locate(str(project.root / ".git")) is None
+
+
+def test_submodule(tmp_path: Path) -> None:
+    inner = make_project(tmp_path / "inner")
+    outer = make_project(tmp_path / "outer")
+    outer.git("submodule", "add", "--quiet", str(inner.root), "sub")
+    place = locate(str(outer.root / "sub"))
+    assert place is not None
+    assert (place.top_level, place.kind) == (str(outer.root / "sub"), "main")
+    assert place.git_dir == str(outer.root / ".git" / "modules" / "sub")
+
+
+def test_moved_main_repository_leaves_its_linked_one_unknown(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    linked = project.worktree(tmp_path / "linked", "feature")
+    project.root.rename(tmp_path / "elsewhere")
+    with pytest.raises(GitFailed, match="is not there"):
+        locate(str(linked.root))
+
+
+def test_a_stub_belongs_to_its_parent_repository(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    stub = project.root / "stub"
+    stub.mkdir()
+    assert worktree_root(str(stub)) == str(project.root)
+
+
+def test_an_empty_git_folder_is_none(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    (project.root / "odd" / ".git").mkdir(parents=True)
+    assert worktree_root(str(project.root / "odd")) == str(project.root)
+
+
+def test_core_worktree_does_not_mislead(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    linked = project.worktree(tmp_path / "linked", "feature")
+    project.git("config", "extensions.worktreeConfig", "true")
+    project.git("config", "core.worktree", str(project.root))
+    assert run_git(linked.root, "rev-parse", "--show-toplevel") == str(project.root)
+    assert worktree_root(str(linked.root)) == str(linked.root)
+
+
+def test_name_that_is_not_utf8(tmp_path: Path) -> None:
+    root = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
+    project = make_project(root)
+    assert isinstance(project, Repository)
+    assert worktree_root(str(root)) == str(root)

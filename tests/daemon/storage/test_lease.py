@@ -1,0 +1,96 @@
+"""Leases: the lock decides, the content is a hint."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from resumed.daemon.storage.errors import StateReadOnly
+from resumed.daemon.storage.layout import Layout
+from resumed.daemon.storage.lease import UNKNOWN_HOLDER, Lease, LeaseHolder, acquire
+from resumed.protocol.ids import InvalidId
+from tests.support.streams import THREAD_ID, program_environment
+
+HOLDER = LeaseHolder(
+    name="VS Code", pid=4711, since="2026-01-02T03:04:05.000Z", boot_id="b", pid_namespace="4026531836"
+)
+
+PROGRAM = """
+import os, pathlib, sys
+from resumed.daemon.storage.layout import Layout
+from resumed.daemon.storage.lease import LeaseHolder, acquire
+holder = LeaseHolder(name="the other one", pid=os.getpid(), since="then")
+print(type(acquire(Layout.open(pathlib.Path(sys.argv[1])), sys.argv[2], holder)).__name__, flush=True)
+sys.stdin.read()
+"""
+
+
+def other_process(home: Path) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-c", PROGRAM, str(home), THREAD_ID]
+    return subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=program_environment()
+    )
+
+
+def test_a_held_thread_names_its_holder_to_the_same_process_too(tmp_path: Path) -> None:
+    layout = Layout.open(tmp_path / "state")
+    held = acquire(layout, THREAD_ID, HOLDER)
+    assert isinstance(held, Lease)
+    assert acquire(layout, THREAD_ID, LeaseHolder(name="Neovim", pid=1, since="x")) == HOLDER
+    held.release()
+    held.release()
+    again = acquire(layout, THREAD_ID, HOLDER)
+    assert isinstance(again, Lease)
+    again.release()
+
+
+def test_another_process_is_busy_and_a_killed_one_is_gone(tmp_path: Path) -> None:
+    layout = Layout.open(tmp_path / "state")
+    with other_process(layout.home) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"Lease\n"
+        busy = acquire(layout, THREAD_ID, HOLDER)
+        assert isinstance(busy, LeaseHolder)
+        assert (busy.name, busy.pid) == ("the other one", other.pid)
+        other.kill()
+    assert b"the other one" in layout.lease_path(THREAD_ID).read_bytes()
+    held = acquire(layout, THREAD_ID, HOLDER)
+    assert isinstance(held, Lease)
+    with other_process(layout.home) as other:
+        assert other.communicate()[0] == b"LeaseHolder\n"
+    held.release()
+
+
+def test_a_shorter_hint_replaces_a_longer_one_whole(tmp_path: Path) -> None:
+    layout = Layout.open(tmp_path / "state")
+    first = acquire(layout, THREAD_ID, msgspec.structs.replace(HOLDER, name="x" * 500))
+    assert isinstance(first, Lease)
+    first.release()
+    second = acquire(layout, THREAD_ID, HOLDER)
+    assert isinstance(second, Lease)
+    content = layout.lease_path(THREAD_ID).read_bytes()
+    assert msgspec.json.decode(content, type=LeaseHolder) == HOLDER
+    assert layout.lease_path(THREAD_ID).stat().st_mode & 0o777 == 0o600
+    second.release()
+
+
+@pytest.mark.parametrize("hint", [b"", b"\xff\x00", b'{"name":1}\n', b"{" * 5000])
+def test_an_unreadable_hint_is_an_unknown_holder(tmp_path: Path, hint: bytes) -> None:
+    layout = Layout.open(tmp_path / "state")
+    held = acquire(layout, THREAD_ID, HOLDER)
+    assert isinstance(held, Lease)
+    layout.lease_path(THREAD_ID).write_bytes(hint)
+    assert acquire(layout, THREAD_ID, HOLDER) == UNKNOWN_HOLDER
+    held.release()
+
+
+def test_nothing_is_leased_by_a_bad_id_or_in_a_read_only_folder(tmp_path: Path) -> None:
+    layout = Layout.open(tmp_path / "state")
+    with pytest.raises(InvalidId):
+        acquire(layout, "../../etc/passwd", HOLDER)
+    newer = Layout(home=layout.home, install_id="", key=b"", read_only=True, reason="It is newer.")
+    with pytest.raises(StateReadOnly, match="It is newer"):
+        acquire(newer, THREAD_ID, HOLDER)
+    assert not (layout.home / "leases").exists()

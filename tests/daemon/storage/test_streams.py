@@ -1,0 +1,219 @@
+"""The door: what a stream may begin with, who may append, and what a reading includes."""
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from resumed.daemon.storage.appender import Appended
+from resumed.daemon.storage.errors import (
+    EventRefused,
+    StateReadOnly,
+    StorageFailed,
+    StreamBusy,
+    StreamExists,
+    StreamMissing,
+)
+from resumed.daemon.storage.layout import Layout
+from resumed.daemon.storage.streams import Streams
+from resumed.protocol.ids import InvalidId
+from resumed.restore.events.envelope import Event
+from resumed.restore.events.session import AgentRef, SessionMeta
+from resumed.restore.events.worktree import WorktreeMeta
+from tests.support.streams import STREAM, THREAD_ID, TS, entry, largest_file, meta, now, texts, wrapped
+
+ID = "5973b6c0-94b8-487b-a530-2aeb6098ae0e"
+SESSION = f"session:{ID}"
+WORKTREE = f"worktree:{ID}"
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> Layout:
+    return Layout.open(tmp_path / "state")
+
+
+@pytest.fixture
+async def streams(layout: Layout) -> AsyncIterator[Streams]:
+    opened = Streams(layout, now)
+    yield opened
+    await opened.close()
+
+
+def session_meta(created_at: str = TS) -> Event:
+    return wrapped(
+        SessionMeta(
+            schema_version=1,
+            thread_id=THREAD_ID,
+            session_id=ID,
+            agent=AgentRef(name="codex"),
+            source="cli",
+            cwd="/x",
+            created_at=created_at,
+            reason="startup",
+        )
+    )
+
+
+def worktree_meta() -> Event:
+    return wrapped(WorktreeMeta(schema_version=1, worktree_id=ID, repo_id=ID, path="/x", evidence={}))
+
+
+async def test_each_kind_is_created_appended_to_and_read(layout: Layout, streams: Streams) -> None:
+    for stream, first in ((SESSION, session_meta()), (STREAM, meta()), (WORKTREE, worktree_meta())):
+        assert not streams.exists(stream)
+        assert await streams.create(stream, first) == Appended(1, False)
+        appended = await streams.append(stream, entry("a"), entry("b"))
+        assert appended == (Appended(2, False), Appended(3, False))
+        assert streams.last_durable(stream) == 3
+        assert streams.exists(stream)
+        assert texts(streams.read(stream)) == ["a", "b"]
+        assert list(streams.ids(stream.partition(":")[0])) == [stream]
+    assert layout.find_stream(SESSION) == layout.session_path(ID, TS)
+    reading = streams.read(STREAM)
+    assert texts(reading) == ["a", "b"]
+    await streams.append(STREAM, entry("c"))
+    assert texts(streams.read(STREAM, reading.position)) == ["c"]
+
+
+async def test_streams_go_on_in_the_next_process(layout: Layout) -> None:
+    first = Streams(layout, now)
+    await first.create(STREAM, meta())
+    await first.append(STREAM, entry("a", "a"))
+    second = Streams(layout, now)
+    assert second.last_durable(STREAM) == 2
+    assert texts(second.read(STREAM)) == ["a"]
+    with pytest.raises(StreamBusy):
+        await second.append(STREAM, entry("b"))
+    await first.close()
+    assert await second.append(STREAM, entry("a", "a"), entry("b")) == (Appended(2, True), Appended(3, False))
+    await second.close()
+
+
+async def test_a_stream_begins_with_the_meta_of_its_kind_and_id(layout: Layout, streams: Streams) -> None:
+    for stream, first in (
+        (STREAM, entry("a")),
+        (STREAM, meta(ID)),
+        (STREAM, session_meta()),
+        (SESSION, worktree_meta()),
+        (WORKTREE, meta(ID)),
+        (SESSION, session_meta("2026-01-02T03:04:05")),
+        (SESSION, session_meta("../..")),
+        (SESSION, session_meta("0001-01-01T00:00:00+14:00")),
+    ):
+        with pytest.raises(EventRefused):
+            await streams.create(stream, first)
+    for stream in ("thread:../../x", "blob:" + ID, ID):
+        with pytest.raises(InvalidId):
+            await streams.create(stream, meta())
+        with pytest.raises(InvalidId):
+            await streams.append(stream, entry("a"))
+    assert sorted(path.name for path in layout.home.iterdir()) == ["key", "layout.json", "layout.lock"]
+
+
+async def test_appending_to_nothing_creates_nothing(layout: Layout, streams: Streams) -> None:
+    with pytest.raises(StreamMissing):
+        await streams.append(STREAM, entry("a"))
+    with pytest.raises(StreamMissing):
+        streams.read(STREAM)
+    assert streams.last_durable(STREAM) == 0
+    assert not (layout.home / "threads").exists()
+    # A stream whose creation was cut off holds nothing yet.
+    layout.thread_path(THREAD_ID).parent.mkdir()
+    layout.thread_path(THREAD_ID).touch()
+    assert not streams.exists(STREAM)
+    with pytest.raises(StreamMissing):
+        await streams.append(STREAM, entry("a"))
+    assert await streams.create(STREAM, meta()) == Appended(1, False)
+
+
+async def test_creating_again_is_answered_and_by_another_event_refused(streams: Streams) -> None:
+    first = meta()
+    assert await streams.create(STREAM, first) == Appended(1, False)
+    assert await streams.create(STREAM, first) == Appended(1, True)
+    with pytest.raises(StreamExists):
+        await streams.create(STREAM, meta())
+    await streams.append(STREAM, entry("a"))
+    assert await streams.create(STREAM, first) == Appended(1, True)
+    assert streams.last_durable(STREAM) == 2
+
+
+async def test_of_many_creators_one_wins(streams: Streams) -> None:
+    outcomes = await asyncio.gather(*(streams.create(STREAM, meta()) for _ in range(8)), return_exceptions=True)
+    assert sum(outcome == Appended(1, False) for outcome in outcomes) == 1
+    assert sum(isinstance(outcome, StreamExists) for outcome in outcomes) == 7
+    assert streams.last_durable(STREAM) == 1
+
+
+async def test_a_session_created_again_stays_in_its_file(layout: Layout, streams: Streams) -> None:
+    first = session_meta()
+    await streams.create(SESSION, first)
+    assert isinstance(first.payload, SessionMeta)
+    later = msgspec.structs.replace(first.payload, created_at="2027-01-01T00:00:00Z")
+    with pytest.raises(StreamExists):
+        await streams.create(SESSION, wrapped(later))
+    assert list(streams.ids("session")) == [SESSION]
+    assert layout.find_stream(SESSION) == layout.session_path(ID, TS)
+
+
+async def test_a_failed_creation_can_be_tried_again(streams: Streams) -> None:
+    with largest_file(10), pytest.raises(StorageFailed):
+        await streams.create(STREAM, meta(event_id="m"))
+    with pytest.raises(StreamMissing):
+        await streams.append(STREAM, entry("a"))
+    await streams.create(STREAM, meta(event_id="m"))
+    await streams.append(STREAM, entry("a"))
+    reading = streams.read(STREAM)
+    assert texts(reading) == ["a"]
+    assert reading.damage == ()
+
+
+async def test_many_tasks_and_streams_at_once(layout: Layout, streams: Streams) -> None:
+    ids = [str(uuid.UUID(int=number)) for number in range(5)]
+    await asyncio.gather(*(streams.create(f"thread:{name}", meta(name)) for name in ids))
+    await streams.close()
+    again = Streams(layout, now)
+
+    async def append(name: str, number: int) -> None:
+        await again.append(f"thread:{name}", entry(f"{number}a"), entry(f"{number}b"))
+
+    await asyncio.gather(*(append(name, number) for name in ids for number in range(20)))
+    for name in ids:
+        found = texts(again.read(f"thread:{name}"))
+        assert sorted(found) == sorted(f"{number}{half}" for number in range(20) for half in "ab")
+        assert all(a[:-1] == b[:-1] for a, b in zip(found[::2], found[1::2], strict=True))
+    assert sorted(again.ids("thread")) == [f"thread:{name}" for name in ids]
+    await again.close()
+
+
+async def test_a_caller_that_goes_away_while_opening_leaves_no_lock_behind(layout: Layout) -> None:
+    first = Streams(layout, now)
+    await first.create(STREAM, meta())
+    await first.close()
+    second = Streams(layout, now)
+    gone = asyncio.create_task(second.append(STREAM, entry("a")))
+    while not second._openings:
+        await asyncio.sleep(0)
+    gone.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await gone
+    assert (await second.append(STREAM, entry("b")))[0].seq == 2
+    await second.close()
+    with pytest.raises(StorageFailed, match="closed"):
+        await second.append(STREAM, entry("c"))
+    third = Streams(layout, now)
+    assert texts(third.read(STREAM)) == ["b"]
+
+
+async def test_a_read_only_folder_is_read_and_not_written(layout: Layout, streams: Streams) -> None:
+    await streams.create(STREAM, meta())
+    await streams.append(STREAM, entry("a"))
+    await streams.close()
+    closed = Streams(Layout(layout.home, "", b"", read_only=True, reason="It is newer."), now)
+    assert texts(closed.read(STREAM)) == ["a"]
+    with pytest.raises(StateReadOnly, match="newer"):
+        await closed.append(STREAM, entry("b"))
+    with pytest.raises(StateReadOnly, match="newer"):
+        await closed.create(WORKTREE, worktree_meta())

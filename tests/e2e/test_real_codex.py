@@ -1,0 +1,136 @@
+"""The real Codex is started from our launch plan, and what it does next is what was recorded.
+
+The agent's folders are temporary, the model is a script on loopback.
+"""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from resumed.daemon.agents.codex.launch import CodexLauncher
+from resumed.daemon.agents.codex.store import CodexStore
+from resumed.protocol.restore import LaunchPlan
+from resumed.restore.effects import LaunchFacts
+from tests.support.codex import build_scratch_repo, install_recording
+from tests.support.codex_program import (
+    AppServer,
+    CodexTerminal,
+    codex_environment,
+    configure_codex,
+    require_codex,
+)
+from tests.support.codex_summary import summarise
+from tests.support.responses_server import ResponsesServer
+
+CALM = "01a22dbd-6721-7b02-8d3d-d77a010ed4f3"
+WITH_GOAL = "01a22d90-e6ee-7860-a1c6-e7197ea494cd"
+
+
+def launch_plan(native_id: str, folder: Path, pause_goal: bool = False) -> LaunchPlan:
+    facts = LaunchFacts(
+        agent="codex",
+        native_id=native_id,
+        folder=str(folder),
+        approval="on-request",
+        sandbox="workspace-write",
+        model="gpt-5.5",
+        pause_goal=pause_goal,
+    )
+    plan = CodexLauncher().plan(facts)
+    assert plan is not None
+    return plan
+
+
+def payloads(content: bytes, kind: str) -> list[dict[str, object]]:
+    lines = [json.loads(line) for line in content.splitlines()]
+    return [line["payload"] for line in lines if kind in (line["type"], line["payload"].get("type"))]
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    require_codex()
+    return build_scratch_repo(tmp_path / "work")[0]
+
+
+def test_the_plan_continues_the_thread_as_recorded(tmp_path: Path, repository: Path) -> None:
+    home = tmp_path / "home"
+    rollout = install_recording(
+        "v171_on_request_two_turns", home / ".codex", {"/home/dev/repo": str(repository)}
+    )
+    store = CodexStore(home / ".codex")
+    first = store.read(rollout)
+    before = summarise(first)
+    recorded = rollout.read_bytes()
+    plan = launch_plan(CALM, repository)
+
+    with ResponsesServer(("Answered by the script.",)) as model:
+        configure_codex(home, model.url, repository)
+        with CodexTerminal(plan, codex_environment(home)) as terminal:
+            terminal.wait_for("Plain mock answer.")
+            assert model.requests == []
+            terminal.enter("go on")
+            terminal.keep_reading_until(
+                lambda: bool(payloads(rollout.read_bytes()[len(recorded) :], "task_complete"))
+            )
+        assert len(model.requests) == 1
+
+    grown = rollout.read_bytes()
+    assert grown.startswith(recorded)
+    (context,) = payloads(grown[len(recorded) :], "turn_context")
+    sandbox = context["sandbox_policy"]
+    assert isinstance(sandbox, dict)
+    assert (context["cwd"], context["approval_policy"], sandbox["type"]) == (
+        str(repository),
+        "on-request",
+        "workspace-write",
+    )
+
+    going_on = store.read(rollout, first.cursor())
+    new_events = list(going_on)
+    whole = store.read(rollout)
+    after = summarise(whole)
+    assert (after.thread, after.user_turns) == (before.thread, before.user_turns + 1)
+    assert after.tokens == tuple(
+        told + more for told, more in zip(before.tokens, (1000, 500, 20), strict=True)
+    )
+    assert (after.root, after.last_folder, after.switches) == (str(repository), str(repository), 0)
+    assert whole.damage == going_on.damage == ()
+    assert list(store.read(rollout))[-len(new_events) :] == new_events
+    assert [path for path in store.files()] == [rollout]
+
+
+def test_the_pause_step_pauses_the_goal_and_asks_the_model_nothing(tmp_path: Path, repository: Path) -> None:
+    home = tmp_path / "home"
+    rollout = install_recording("v171_resumed", home / ".codex", {"/home/dev/repo": str(repository)})
+    recorded = rollout.read_bytes()
+    (step,) = launch_plan(WITH_GOAL, repository, pause_goal=True).before
+    environment = codex_environment(home)
+    goal = {"threadId": WITH_GOAL, "objective": "patch the readme and verify", "status": "active"}
+
+    with ResponsesServer() as model:
+        configure_codex(home, model.url, repository)
+        with AppServer(step.argv, environment) as server:
+            server.run(step)
+            server.send({"id": 2, "method": "thread/goal/set", "params": goal})
+        with AppServer(step.argv, environment) as server:
+            answers = server.run(step)
+            told = server.send({"id": 2, "method": "thread/goal/get", "params": {"threadId": WITH_GOAL}})
+        assert all("error" not in answer for answer in answers)
+        assert told is not None
+        assert told["result"]["goal"]["status"] == "paused"
+        assert model.requests == []
+    assert rollout.read_bytes().startswith(recorded)
+
+
+def test_codex_is_not_started_elsewhere_when_the_folder_is_gone(tmp_path: Path, repository: Path) -> None:
+    home = tmp_path / "home"
+    install_recording("v171_on_request_two_turns", home / ".codex", {"/home/dev/repo": str(repository)})
+    plan = launch_plan(CALM, repository)
+    repository.rename(tmp_path / "away")
+    with ResponsesServer() as model:
+        configure_codex(home, model.url, repository)
+        with pytest.raises(OSError, match=os.strerror(2)), CodexTerminal(plan, codex_environment(home)):
+            pytest.fail("Codex was started")
+        assert model.requests == []

@@ -1,0 +1,151 @@
+"""An application without a workspace behind it, and a daemon process that serves it.
+
+Handlers do the least that a test of the wire needs: echo, wait, fail, ask, flood.
+"""
+
+import asyncio
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from resumed.daemon.rpc.application import Application, Broadcast, Handler, OpenApplication, StatusFields
+from resumed.daemon.rpc.connection import Client
+from resumed.daemon.serve import serve
+from resumed.protocol.errors import ErrorCode, Holder, ResumedError
+from resumed.protocol.restore import Question
+from resumed.protocol.sessions import (
+    CostUpdated,
+    EventAppendParams,
+    EventAppendResult,
+    OperationBeginParams,
+    OperationBeginResult,
+    TurnStartParams,
+    TurnStartResult,
+)
+from resumed.protocol.threads import CostView, NameSetParams, NameSetResult, ThreadReadParams, TokensView
+from tests.support.wire import wait_for
+
+QUESTION = Question(
+    restore_id="r", thread_id="t", thread_name="Fix it", token="k", round=1, rounds=1, drifts=()
+)
+FLOOD_BYTES = 64 * 1024 * 1024
+
+
+class FakeApplication:
+    """Answers a few methods of the table; `log` is where `close` is noted."""
+
+    def __init__(self, root: str, broadcast: Broadcast) -> None:
+        self._root = Path(root)
+        self._broadcast = broadcast
+        self._sequence = 0
+        self._running: dict[str, int] = {}
+
+    @property
+    def handlers(self) -> Mapping[str, Handler]:
+        """One handler for each trick."""
+        return {
+            "thread/name/set": self.name,
+            "thread/read": self.read,
+            "event/append": self.append,
+            "operation/begin": self.begin,
+            "turn/start": self.turn,
+        }
+
+    def busy(self) -> bool:
+        """Busy while a file of that name is in the workspace."""
+        return (self._root / "busy").exists()
+
+    def status_fields(self) -> StatusFields:
+        """Nothing but zeros."""
+        return StatusFields()
+
+    async def close(self) -> None:
+        """Leave a file behind that says so."""
+        (self._root / "closed").write_text("closed")
+
+    async def name(self, client: Client, params: NameSetParams) -> NameSetResult:
+        """Return the name; a name `big:<n>` becomes n bytes; `flood` first sends notifications."""
+        if params.name == "flood":
+            for _ in range(FLOOD_BYTES // 1024):
+                self._broadcast("cost/updated", _cost("x" * 1024))
+        if params.name == "coalesce":
+            for number in range(20_000):
+                self._broadcast("cost/updated", _cost(f"{number}"), coalesce="t")
+        name = params.name
+        if name.startswith("big:"):
+            name = "x" * int(name.removeprefix("big:"))
+        return NameSetResult(thread_id=params.thread_id, name=name)
+
+    async def read(self, client: Client, params: ThreadReadParams) -> Any:
+        """Fail as `thread` says, or wait for ever."""
+        match params.thread:
+            case "busy":
+                holder = Holder(name="VS Code", pid=7, since="2026-01-01T00:00:00Z")
+                raise ResumedError(
+                    ErrorCode.THREAD_BUSY,
+                    "It is open elsewhere.",
+                    "Go there.",
+                    holder=holder,
+                    ways=("attach",),
+                )
+            case "bug":
+                raise RuntimeError(f"a secret of {self._root}")
+            case "unencodable":
+                return object()
+            case _:
+                (self._root / f"waiting-{params.thread}").touch()
+                await asyncio.Event().wait()
+
+    async def append(self, client: Client, params: EventAppendParams) -> EventAppendResult:
+        """Broadcast the payload back; say in `repeated` whether a call of the session was running."""
+        self._sequence += 1
+        running = self._running.get(params.session_id, 0)
+        self._running[params.session_id] = running + 1
+        for _ in range(3):
+            await asyncio.sleep(0)
+        self._running[params.session_id] -= 1
+        return EventAppendResult(seq=self._sequence, last_durable_event=self._sequence, repeated=running > 0)
+
+    async def begin(self, client: Client, params: OperationBeginParams) -> OperationBeginResult:
+        """Return the arguments as text in `result`; tool `finish` waits until a file `go` is there."""
+        if params.tool == "finish":
+            (self._root / "begun").touch()
+            await _appears(self._root / "go")
+        return OperationBeginResult(operation_id=params.operation_id, state="begun", result=repr(params.args))
+
+    async def turn(self, client: Client, params: TurnStartParams) -> TurnStartResult:
+        """Ask the client; the token says what came of it."""
+        answers = await client.ask(QUESTION)
+        (self._root / "asked").write_text(repr(answers))
+        return TurnStartResult(turn_id="u", token=repr(answers))
+
+
+def _cost(thread: str) -> CostUpdated:
+    nothing = TokensView(input=0, cached=0, output=0)
+    return CostUpdated(
+        thread_id=thread, cost=CostView(total=nothing, buckets={}, usd=None, since_clear=nothing)
+    )
+
+
+async def _appears(path: Path) -> None:
+    """Return once a file is there, looked at in a thread so that requests go on."""
+    await asyncio.to_thread(wait_for, path.exists)
+
+
+async def open_fake(root: str, broadcast: Broadcast) -> Application:
+    """Open the fake; a workspace with a file `refuse` can't be opened, one with `slow` waits for `go`."""
+    if (Path(root) / "refuse").exists():
+        raise ResumedError(ErrorCode.STORAGE_FAILED, "The disk is full.", "Make room.")
+    if (Path(root) / "slow").exists():
+        await _appears(Path(root) / "go")
+    return FakeApplication(root, broadcast)
+
+
+def load_fake() -> OpenApplication:
+    """Load nothing."""
+    return open_fake
+
+
+if __name__ == "__main__":
+    sys.exit(serve(Path(sys.argv[1]), load_fake))
