@@ -3,13 +3,15 @@
 A run that comes to nothing is ended and never resumed from; the agent's own file is never touched.
 """
 
+import asyncio
 import contextlib
 import os
 import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from resumed.daemon.agents.agent import Launcher
+from resumed.daemon.agents.agent import Agent
+from resumed.daemon.agents.reading import prefix_hash
 from resumed.daemon.leases import Leases
 from resumed.daemon.ports.clock import Clock
 from resumed.daemon.rpc.connection import Client
@@ -41,7 +43,9 @@ class Frozen:
         self.now = clock.now()
         self.root = workspace.root
         self.home = workspace.home
-        self.launcher = workspace.launcher
+        self.launcher = workspace.agent.launcher if workspace.agent else None
+        store = workspace.agent.store if workspace.agent else None
+        self._translator_version = store.translator_version if store else 0
         self._streams = streams
         self._workspace_id = workspace.workspace_id
         self._minted = False
@@ -70,7 +74,7 @@ class Frozen:
         await self._streams.append(f"thread:{self.thread_id}", own_event(link, "resume"))
         self._minted = True
         if record.depends_on is not None:
-            await self.append(_ingested(record))
+            await self.append(await asyncio.to_thread(_ingested, record, self._translator_version))
 
     async def append(self, *payloads: Payload) -> None:
         """Make events durable in the new run's stream."""
@@ -89,13 +93,13 @@ class Frozen:
 
 
 class Here:
-    """Where this daemon serves, and how the thread's agent is started."""
+    """Where this daemon serves, and the adapter of the thread's agent."""
 
-    def __init__(self, root: str, workspace_id: str, home: str, launcher: Launcher | None) -> None:
+    def __init__(self, root: str, workspace_id: str, home: str, agent: Agent | None) -> None:
         self.root = root
         self.workspace_id = workspace_id
         self.home = home
-        self.launcher = launcher
+        self.agent = agent
 
 
 class Freezer:
@@ -118,12 +122,11 @@ class Freezer:
     async def freeze(self, thread_id: str) -> AsyncIterator[Frozen]:
         """Read the record of a thread whose lease is held, for a restore."""
         record = await self._threads.record(thread_id)
-        agent = self._threads.agent(record.agent)
         here = Here(
             root=self._threads.root,
             workspace_id=self._threads.workspace_id,
             home=os.path.expanduser("~"),
-            launcher=agent.launcher if agent else None,
+            agent=self._threads.agent(record.agent),
         )
         frozen = Frozen(record, self._streams, self._clock, here)
         try:
@@ -156,16 +159,18 @@ async def ensure_thread(streams: Streams, record: Record) -> None:
         await streams.append(stream, *links)
 
 
-def _ingested(record: Record) -> Ingested:
+def _ingested(record: Record, translator_version: int) -> Ingested:
     path = Path(record.depends_on or "")
-    found = path.stat()
     offset = record.through.get(f"foreign:{path.name}", 0)
+    with path.open("rb") as source:
+        found = os.fstat(source.fileno())
+        prefix = prefix_hash(source, offset)
     return Ingested(
         path=str(path),
         device=found.st_dev,
         inode=found.st_ino,
         offset=offset,
-        prefix_hash="",
+        prefix_hash=prefix,
         skipped_lines=record.events_damaged,
-        translator_version=0,
+        translator_version=translator_version,
     )

@@ -111,7 +111,7 @@ async def _plan(tools: Tools, verb: AddWorktree, base: RepositorySeen, path: str
     plain_name(verb.branch)
     held_by_no_other(base, verb.branch, path)
     if verb.create_branch and (await tools.git.branch(base.top_level, verb.branch)).sha is None:
-        return _Plan(base, path, (*options, "-b", verb.branch), verb.sha, verb.branch)
+        return _Plan(base, path, (*options, "--no-track", "-b", verb.branch), verb.sha, verb.branch)
     await branch_is_at(tools, base.top_level, verb.branch, verb.sha)
     return _Plan(base, path, options, verb.branch, None)
 
@@ -134,7 +134,8 @@ async def _take_back(tools: Tools, verb: AddWorktree, plan: _Plan, made: list[st
         if branch.sha is not None and branch.checked_out_at is None:
             deleted = await tools.writer.delete_branch(folder, plan.new_branch, verb.sha)
             left += [f"branch {printable(plan.new_branch)}"] if deleted.code else []
-    await asyncio.to_thread(_remove_parents, made)
+    # The folder of admin entries goes only if it is empty, which is what a failed git leaves.
+    await asyncio.to_thread(_remove_parents, [os.path.join(folder, "worktrees"), *made])
     return f" ({' and '.join(left)} was left behind)" if left else ""
 
 

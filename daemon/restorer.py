@@ -4,6 +4,7 @@ The order is the conversation's; here is only how each effect is done. A thread 
 lease for as long as this runs.
 """
 
+import asyncio
 import uuid
 from typing import assert_never
 
@@ -16,7 +17,7 @@ from resumed.daemon.perform import Performer
 from resumed.daemon.perform_checks import Tools
 from resumed.daemon.recovery import Recoverer
 from resumed.daemon.rpc.connection import Client
-from resumed.protocol.restore import Question, RestoreProgress, RestoreReport
+from resumed.protocol.restore import Answers, Question, RestoreProgress, RestoreReport
 from resumed.protocol.resume import ThreadResumeParams
 from resumed.restore.context import RestoreContext
 from resumed.restore.effects import (
@@ -56,17 +57,32 @@ class Restorer:
     async def resume(self, client: Client, params: ThreadResumeParams) -> RestoreReport:
         """Freeze the thread, finish or take back what a killed restore left, and restore.
 
+        A request that is cancelled leaves an open question; steps that have begun are finished.
         Raises `ResumedError` `threadBusy`, `threadNotFound` or `threadAmbiguous`."""
+        leaving = asyncio.Event()
+        restoring = asyncio.ensure_future(self._resume(client, params, leaving))
+        try:
+            return await asyncio.shield(restoring)
+        except asyncio.CancelledError:
+            leaving.set()
+            await asyncio.wait({restoring})
+            raise
+
+    async def _resume(
+        self, client: Client, params: ThreadResumeParams, leaving: asyncio.Event
+    ) -> RestoreReport:
         async with self._freezer.held(params.thread, client) as thread_id:
             stuck = await self._recoverer.recover(thread_id)
             async with self._freezer.freeze(thread_id) as frozen:
                 await frozen.mint()
-                report = await self._converse(client, params, frozen)
+                report = await self._converse(client, params, frozen, leaving)
                 await frozen.end(report.outcome)
         damage = (*report.record.damage, *stuck)
         return msgspec.structs.replace(report, record=msgspec.structs.replace(report.record, damage=damage))
 
-    async def _converse(self, client: Client, params: ThreadResumeParams, frozen: Frozen) -> RestoreReport:
+    async def _converse(
+        self, client: Client, params: ThreadResumeParams, frozen: Frozen, leaving: asyncio.Event
+    ) -> RestoreReport:
         here = Here(root=frozen.root, home=frozen.home, agent=frozen.record.agent)
         context = RestoreContext(
             restore_id=str(uuid.uuid4()),
@@ -77,7 +93,7 @@ class Restorer:
             given=params.answers,
             given_token=params.token,
         )
-        performing = _Performing(self, client, frozen, context)
+        performing = _Performing(self, _Asker(client, leaving), frozen, context)
         conversation = resume(frozen.record, SUBSYSTEMS, context)
         reply: Reply = None
         try:
@@ -88,12 +104,32 @@ class Restorer:
             return report
 
 
+class _Asker:
+    """Asks the client, until it answers, goes away, or takes back its request."""
+
+    def __init__(self, client: Client, leaving: asyncio.Event) -> None:
+        self.client = client
+        self._leaving = leaving
+
+    async def ask(self, question: Question) -> Answers | None:
+        """The answers, or `None` when there will be none."""
+        asking = asyncio.ensure_future(self.client.ask(question))
+        left = asyncio.ensure_future(self._leaving.wait())
+        await asyncio.wait({asking, left}, return_when=asyncio.FIRST_COMPLETED)
+        left.cancel()
+        if asking.done():
+            return asking.result()
+        asking.cancel()
+        return None
+
+
 class _Performing:
     """The effects of one restore."""
 
-    def __init__(self, restorer: Restorer, client: Client, frozen: Frozen, context: RestoreContext) -> None:
+    def __init__(self, restorer: Restorer, asker: "_Asker", frozen: Frozen, context: RestoreContext) -> None:
         self._restorer = restorer
-        self._client = client
+        self._asker = asker
+        self._client = asker.client
         self._frozen = frozen
         self._context = context
         self._performer = Performer(restorer._tools, self._record)
@@ -134,7 +170,7 @@ class _Performing:
         )
         self._restorer.questions += 1
         try:
-            answers = await self._client.ask(question)
+            answers = await self._asker.ask(question)
         finally:
             self._restorer.questions -= 1
         if answers is None or answers.cancelled:

@@ -57,6 +57,7 @@ class Threads:
         self._surroundings = surroundings
         self._clock = clock
         self._files: dict[str, FileCursor] | None = None
+        self._agent_of: dict[str, str] = {}
         self._folders = Folders(project=(self.root,), worktrees=())
         self._refreshing: asyncio.Task[None] | None = None
         self._refreshed_at = float("-inf")
@@ -129,10 +130,10 @@ class Threads:
     async def built(self, thread_id: str) -> records.Built:
         """Read and fold one thread, from its checkpoint where that holds."""
         path = await self._path_of(thread_id)
-        row = await self._store.index.row(thread_id)
-        source = records.Source(
-            thread_id=thread_id, agent=self._agents.get(row.agent) if row else None, path=path
-        )
+        name = self._agent_of.get(thread_id)
+        if name is None and (row := await self._store.index.row(thread_id)) is not None:
+            name = row.agent
+        source = records.Source(thread_id=thread_id, agent=self._agents.get(name or ""), path=path)
         saved = await self._store.index.checkpoint(thread_id)
         built = await asyncio.to_thread(records.build, self._store.streams, source, saved)
         if built.checkpoint is not None:
@@ -184,13 +185,12 @@ class Threads:
         found = await asyncio.to_thread(
             scanning.scan, self._store.layout, list(self._agents.values()), self._files
         )
-        own = {
-            row.thread_id
-            for row in found.rows
-            if await asyncio.to_thread(self._store.streams.exists, f"thread:{row.thread_id}")
-        }
+        own = set(await asyncio.to_thread(lambda: list(self._store.streams.ids("thread"))))
+        own &= {row.thread_id for row in found.rows}
+        self._agent_of.update({row.thread_id: row.agent for row in found.rows})
         self.notes.update(dict.fromkeys(found.notes))
-        await index.put_rows(found.rows, found.cursors)
+        # A thread with streams of its own has more to its row than its agent's file says.
+        await index.put_rows([row for row in found.rows if row.thread_id not in own], found.cursors)
         await self._forget(found.gone)
         self._files.update({cursor.path: cursor for cursor in found.cursors})
         for thread_id in found.changed_threads | own:

@@ -175,7 +175,8 @@ class SixQuestions(Wire):
 
 class LaunchStep(Wire):
     """Something an agent must be told before it starts; run only by `--exec`. `argv` is spoken to
-    in newline-delimited JSON: `requests` are sent in order, each must be answered without error."""
+    in newline-delimited JSON: `requests` are sent in order; each that has an `id` must be answered
+    without error, one without is a notification."""
 
     title: str
     argv: tuple[str, ...]

@@ -65,7 +65,7 @@ def roll_back(ledger: Ledger) -> Generator[Effect, Any, tuple[str, ...]]:
             continue
         reply: Performed | NotPerformed = yield Perform(done.step.undo)
         if isinstance(reply, NotPerformed):
-            stuck.append(f"{done.step.title} could not be undone: {reply.reason}")
+            stuck.append(f"{done.step.title} could not be undone: {reply.reason.rstrip('.')}.")
             continue
         yield Journal(RestoreStep(restore_id=ledger.restore_id, n=done.n, state="undone"))
         yield _progress(ledger, done.n, done.step, "undone")

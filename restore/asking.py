@@ -40,13 +40,18 @@ class Interview(msgspec.Struct, kw_only=True):
     accepted: dict[str, dict[str, str]] = {}
     tokens: list[str] = []
 
-    def choices(self) -> dict[str, Answer]:
-        """The answers in force, by drift id."""
-        return dict(self.answers)
+    def choices(self, drifts: tuple[Drift, ...]) -> dict[str, Answer]:
+        """The answers in force, by drift id: those to a question that is still there. An answer to
+        what is no longer so must not act."""
+        return {d.id: self.answers[d.id] for d in questions(drifts, self.answers) if d.id in self.answers}
 
     def unsettled(self, drifts: tuple[Drift, ...]) -> tuple[Drift, ...]:
-        """The questions whose facts nobody has answered for."""
-        return tuple(d for d in questions(drifts) if self.accepted.get(d.id) != d.facts)
+        """The questions whose facts nobody has answered for, or whose answer is not possible now."""
+        return tuple(
+            d
+            for d in questions(drifts, self.answers)
+            if self.accepted.get(d.id) != d.facts or problem(d, self.answers[d.id]) is not None
+        )
 
 
 def token_of(drifts: tuple[Drift, ...]) -> str:
@@ -99,10 +104,14 @@ def interview(
                     return _left(stop)
                 if any(answer.choice == READ_ONLY for answer in taken.values()):
                     return msgspec.structs.replace(stop, why="readOnly")
-                refused = [p for d in open_questions if d.id in taken and (p := problem(d, taken[d.id]))]
-                if not refused and len(taken) == len(open_questions):
-                    yield from _accept(state, round_number, full, token, open_questions, taken, by)
-                    return Settled()
+                needed = questions(open_questions, state.answers | taken)
+                refused = [p for d in needed if d.id in taken and (p := problem(d, taken[d.id]))]
+                if not refused and all(d.id in taken for d in needed):
+                    taken = {d.id: taken[d.id] for d in needed}
+                    yield from _accept(state, round_number, full, token, needed, taken, by)
+                    if not state.unsettled(drifts):
+                        return Settled()
+                    continue
                 sentence = " ".join(refused) or "Some questions were left without an answer."
                 if not asked:
                     return msgspec.structs.replace(stop, sentence=sentence)
@@ -145,7 +154,7 @@ def _without_asking(state: Interview, full: str, drifts: tuple[Drift, ...]) -> A
     if not context.unattended:
         return None
     answers: dict[str, Answer] = {}
-    for drift in drifts:
+    for drift in questions(drifts, given if context.given_token is None else {}):
         choice = _choice(drift, drift.unattended)
         if context.given_token is None and drift.id in given:
             answers[drift.id] = given[drift.id]

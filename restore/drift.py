@@ -9,11 +9,12 @@ from collections.abc import Mapping
 
 import msgspec
 
-from resumed.protocol.restore import Choice, Difference, Drift, DriftKind, Severity
+from resumed.protocol.restore import Answer, Choice, Difference, Drift, DriftKind, Severity
 
 STOP = "stop"
 READ_ONLY = "readOnly"
 CANCEL = "cancel"
+LAST = "last"
 
 JUST_READ = Choice(id=READ_ONLY, label="Just read", detail="Nothing is started or changed.")
 
@@ -63,7 +64,7 @@ RULES: dict[DriftKind, DriftRule] = {
     DriftKind.REWRITTEN: _place(Severity.ASK, "stay", "newWorktree", suggested="stay"),
     DriftKind.COMMIT_GONE: _place(Severity.ASK, "stay", suggested="stay"),
     DriftKind.IN_PROGRESS: _place(Severity.BLOCK, CANCEL, "continueAnyway", suggested=CANCEL),
-    DriftKind.SILENT_SWITCH: _place(Severity.ASK, "open", "last", suggested="open"),
+    DriftKind.SILENT_SWITCH: _place(Severity.ASK, "open", LAST, suggested="open"),
     DriftKind.FILE_CHANGED: _KEEP_FILE,
     DriftKind.FILE_REVERTED: _KEEP_FILE,
     DriftKind.FILE_GONE: _KEEP_FILE,
@@ -165,6 +166,15 @@ def informed(
     )
 
 
-def questions(drifts: tuple[Drift, ...]) -> tuple[Drift, ...]:
-    """Those that need an answer."""
-    return tuple(drift for drift in drifts if drift.severity is not Severity.INFORM)
+def questions(drifts: tuple[Drift, ...], answers: Mapping[str, Answer]) -> tuple[Drift, ...]:
+    """Those that need an answer. Who goes on in the last folder need not say what is to become of
+    the recorded one."""
+    open_questions = tuple(drift for drift in drifts if drift.severity is not Severity.INFORM)
+    switched = answers.get(drift_id(DriftKind.SILENT_SWITCH))
+    if switched is None or switched.choice != LAST:
+        return open_questions
+    return tuple(
+        drift
+        for drift in open_questions
+        if drift.subsystem != "worktree" or drift.kind is DriftKind.SILENT_SWITCH
+    )

@@ -1,10 +1,10 @@
 """What a launch plan is made from: only what the restore settled, never what the agent defaults to."""
 
 from resumed.restore.effects import LaunchFacts
+from resumed.restore.permission_grant import grant
 from resumed.restore.probes import Seen
 from resumed.restore.snapshot import Record
 from resumed.restore.subsystem import Choices, Target
-from resumed.restore.subsystems.permissions import grant
 
 
 def launch_facts(record: Record, seen: Seen, choices: Choices, target: Target) -> LaunchFacts | None:

@@ -80,6 +80,8 @@ def file_drift(differs: Differing, target: Target) -> Drift:
         reason = "The folder is made new, so an edit that was never committed is missing. The agent is told."
     elif differs.lost:
         reason = "You go on with the files as they are here. The agent is told."
+    elif differs.now == "gone":
+        reason = "It stays away, and the agent is told."
     else:
         reason = "It will be kept exactly as it is, and the agent is told."
     make = informed if differs.lost else asked
@@ -88,7 +90,7 @@ def file_drift(differs: Differing, target: Target) -> Drift:
         Wording(
             title=title,
             reason=reason,
-            labels={"keep": "Keep it as it is and tell the agent"},
+            labels={"keep": "Leave it as it is and tell the agent"},
             details={"keep": "Nothing is written to it."},
         ),
         path=path,

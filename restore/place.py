@@ -121,8 +121,9 @@ def judge(state: WorktreeState, seen: Seen, target: Target) -> Place:
         return _lost(DriftKind.GONE, state, source, certain=False)
     if _is_stub(state, there):
         return _lost(DriftKind.STUB, state, source)
-    if same_repository(state, state.root, seen) == "different":
-        return _lost(DriftKind.OTHER_REPOSITORY, state, source)
+    same = same_repository(state, state.root, seen)
+    if same == "different" or (same == "unknown" and state.had_git):
+        return _lost(DriftKind.OTHER_REPOSITORY, state, source, certain=same == "different")
     return _found(state, there.top_level, there, here, there.top_level)
 
 
@@ -149,13 +150,21 @@ def commit_drift(state: WorktreeState, place: Place, seen: Seen) -> DriftKind | 
     repository = place.repository
     if repository is None or state.sha is None or repository.sha == state.sha:
         return None
-    commit = seen.get(CommitProbe(place.anchor, state.sha))
-    if isinstance(commit, CommitSeen) and not commit.present:
+    if commit_is_gone(state, place.anchor, seen):
         return DriftKind.COMMIT_GONE
-    history = seen.get(HistoryProbe(place.anchor, state.sha))
-    if isinstance(history, HistorySeen) and history.relation == "ancestor":
-        return DriftKind.ADVANCED
-    return DriftKind.REWRITTEN
+    return DriftKind.ADVANCED if relation(state, place, seen) == "ancestor" else DriftKind.REWRITTEN
+
+
+def relation(state: WorktreeState, place: Place, seen: Seen) -> str:
+    """How the recorded commit relates to HEAD (see `HistorySeen`); empty when that is not known."""
+    history = seen.get(HistoryProbe(place.anchor, state.sha)) if state.sha else None
+    return history.relation if isinstance(history, HistorySeen) else ""
+
+
+def commit_is_gone(state: WorktreeState, anchor: str, seen: Seen) -> bool:
+    """Whether the recorded commit is not known, or was seen not to be in the repository there."""
+    commit = seen.get(CommitProbe(anchor, state.sha)) if state.sha else None
+    return state.sha is None or (isinstance(commit, CommitSeen) and not commit.present)
 
 
 def branch_drift(state: WorktreeState, place: Place, seen: Seen) -> DriftKind | None:
@@ -163,20 +172,29 @@ def branch_drift(state: WorktreeState, place: Place, seen: Seen) -> DriftKind | 
     repository = place.repository
     if repository is None or state.branch is None or repository.branch == state.branch:
         return None
-    if branch_at(state, place, seen) is None:
+    if branch_is_gone(state, place, seen):
         return DriftKind.BRANCH_DELETED
     return DriftKind.DETACHED if repository.detached or repository.unborn else DriftKind.BRANCH_DIFFERS
 
 
 def branch_at(state: WorktreeState, place: Place, seen: Seen) -> BranchSeen | None:
     """The recorded branch as it is now; `None` when it is gone or could not be looked at."""
-    if state.branch is None:
-        return None
+    branch = _branch_seen(state, place, seen)
+    return branch if branch is not None and branch.sha is not None else None
+
+
+def branch_is_gone(state: WorktreeState, place: Place, seen: Seen) -> bool:
+    """Whether it was seen that the recorded branch is not there any more."""
+    branch = _branch_seen(state, place, seen)
+    return branch is not None and branch.sha is None
+
+
+def _branch_seen(state: WorktreeState, place: Place, seen: Seen) -> BranchSeen | None:
     anchor = place.anchor if place.base is not None else place.source
-    if anchor is None:
+    if state.branch is None or anchor is None:
         return None
     branch = seen.get(BranchProbe(anchor, state.branch))
-    return branch if isinstance(branch, BranchSeen) and branch.sha is not None else None
+    return branch if isinstance(branch, BranchSeen) else None
 
 
 def tree_equal(state: WorktreeState, place: Place, seen: Seen) -> bool:
@@ -191,23 +209,31 @@ def switchable(state: WorktreeState, place: Place, seen: Seen) -> SwitchSeen | s
     """What a switch back would do, or why it is not possible yet."""
     branch = branch_at(state, place, seen)
     if branch is None or state.branch is None:
-        return "the branch is gone"
+        return "the branch is gone" if branch_is_gone(state, place, seen) else "the branch could not be seen"
     if branch.checked_out_at not in (None, place.base):
         return f"{state.branch} is checked out in {branch.checked_out_at}"
-    if place.repository is not None and place.repository.in_progress:
+    if place.repository is None or place.repository.in_progress:
         return "something is half finished here"
+    if place.repository.sha is None:
+        return "this folder has no commit to come back to"
     switch = seen.get(SwitchProbe(place.anchor, state.branch))
     if not isinstance(switch, SwitchSeen):
         return "the uncommitted files could not be looked at"
     return switch
 
 
-def folder_in(root: str, state: WorktreeState) -> str:
-    """The session's folder inside `root`, as it was inside the recorded root."""
-    inside = state.root.rstrip("/") + "/"
+def folder_in(root: str, state: WorktreeState, recorded_root: str) -> str:
+    """The session's folder inside `root`, as it was inside the recorded top level."""
+    inside = recorded_root.rstrip("/") + "/"
     if state.cwd.startswith(inside):
         return posixpath.join(root, state.cwd[len(inside) :])
     return root
+
+
+def recorded_top(state: WorktreeState, place: Place) -> str:
+    """What recorded paths are relative to: the top level that the recorded folder belongs to."""
+    base = place.base if place.anchor == state.root else None
+    return base if base is not None and (state.root + "/").startswith(base.rstrip("/") + "/") else state.root
 
 
 def _lost(kind: DriftKind, state: WorktreeState, source: str | None, certain: bool = True) -> Place:
@@ -235,6 +261,10 @@ def _absent(state: WorktreeState, seen: Seen, target: Target, source: str | None
     same_worktree = state.worktree_id is not None and here.worktree_id == state.worktree_id
     if same_worktree and not registered:
         return _moved(target, here, certain=True)
+    if state.worktree_id is not None and here.worktree_id is not None and not registered:
+        # Resume was pressed in another work tree than the recorded one, so that one did not move here.
+        kind = DriftKind.GONE if state.kind == "main" else DriftKind.WORKTREE_REMOVED
+        return _lost(kind, state, source)
     if registered or state.kind == "linked":
         return _lost(DriftKind.WORKTREE_REMOVED, state, source)
     if state.kind == "main" or (state.branch is not None and here.branch == state.branch):

@@ -3,16 +3,18 @@
 import msgspec
 
 from resumed.protocol.restore import DriftKind
-from resumed.restore.drift import drift_id
+from resumed.restore.drift import LAST, drift_id
 from resumed.restore.place import (
     Place,
     WorktreeState,
     branch_at,
     branch_drift,
+    branch_is_gone,
     commit_drift,
     folder_in,
     free_candidate,
     judge,
+    recorded_top,
     switchable,
 )
 from resumed.restore.probes import RepositoryProbe, RepositorySeen, Seen, SwitchSeen
@@ -35,22 +37,22 @@ def tentative(state: WorktreeState, seen: Seen, target: Target) -> Target:
     """The place as it stands, before anything is chosen: for comparing touched files there."""
     place = judge(state, seen, target)
     return msgspec.structs.replace(
-        target, root=place.base, cwd=place.base, recorded_root=_recorded(state, seen)
+        target, root=place.base, cwd=place.base, recorded_root=recorded_top(state, place)
     )
 
 
 def settle(state: WorktreeState, seen: Seen, choices: Choices, target: Target) -> Target | None:
     """The target that the answers fix; `None` when they leave no place to run in."""
     place = judge(state, seen, target)
-    target = msgspec.structs.replace(target, recorded_root=_recorded(state, seen))
-    if chosen(choices, DriftKind.SILENT_SWITCH) == "last":
+    target = msgspec.structs.replace(target, recorded_root=recorded_top(state, place))
+    if chosen(choices, DriftKind.SILENT_SWITCH) == LAST:
         return _last(state, seen, target)
     new = _new_folder(state, place, seen, choices)
     if new is not None:
         return msgspec.structs.replace(
             target,
             root=new.path,
-            cwd=folder_in(new.path, state),
+            cwd=folder_in(new.path, state, target.recorded_root),
             branch=new.branch,
             sha=new.sha,
             repository=new.repository,
@@ -68,7 +70,7 @@ def settle(state: WorktreeState, seen: Seen, choices: Choices, target: Target) -
         return msgspec.structs.replace(
             target,
             root=place.base,
-            cwd=folder_in(place.base, state),
+            cwd=folder_in(place.base, state, target.recorded_root),
             branch=state.branch,
             sha=branch.sha,
             repository=place.base,
@@ -83,6 +85,8 @@ def settle(state: WorktreeState, seen: Seen, choices: Choices, target: Target) -
 
 def move(state: WorktreeState, place: Place, seen: Seen, choices: Choices, target: Target) -> Step | None:
     """The step that changes the repository, if the answers need one."""
+    if chosen(choices, DriftKind.SILENT_SWITCH) == LAST:
+        return None
     new = _new_folder(state, place, seen, choices)
     if new is not None:
         where = short_path(new.path, target.here.home)
@@ -157,7 +161,7 @@ def _new_folder(state: WorktreeState, place: Place, seen: Seen, choices: Choices
         return AddWorktree(repository=place.source, path=path, sha=state.sha or "") if state.sha else None
     if branch is not None and branch.sha is not None:
         return AddWorktree(repository=place.source, path=path, sha=branch.sha, branch=state.branch)
-    if state.sha is None:
+    if state.sha is None or (state.branch is not None and not branch_is_gone(state, place, seen)):
         return None
     return AddWorktree(
         repository=place.source,
@@ -181,14 +185,7 @@ def _at(target: Target, root: str, state: WorktreeState, seen: Seen, anchor: str
     return msgspec.structs.replace(
         target,
         root=root,
-        cwd=folder_in(root, state),
+        cwd=folder_in(root, state, target.recorded_root),
         branch=repository.branch if repository else None,
         sha=repository.sha if repository else None,
     )
-
-
-def _recorded(state: WorktreeState, seen: Seen) -> str:
-    """Recorded paths are relative to the top level that the recorded folder belonged to."""
-    there = seen.get(RepositoryProbe(state.root))
-    inside = isinstance(there, RepositorySeen) and (state.root + "/").startswith(there.top_level + "/")
-    return there.top_level if inside and isinstance(there, RepositorySeen) else state.root

@@ -8,37 +8,15 @@ from resumed.restore.place import (
     branch_at,
     commit_drift,
     free_candidate,
-    same_repository,
+    relation,
     switchable,
 )
 from resumed.restore.place_settle import chosen
 from resumed.restore.probes import FolderProbe, FolderSeen, RepositoryProbe, RepositorySeen, Seen
 from resumed.restore.subsystem import Choices, Target
-from resumed.restore.wording import IN_PROGRESS_WORDS, agent_name, count, listed, short_path, short_sha
+from resumed.restore.wording import agent_name, count, listed, operation_name, short_path, short_sha
 
-NOT_HERE = "not there"
-
-
-def place_question(state: WorktreeState, place: Place, seen: Seen, target: Target) -> Drift:
-    """The question about the place itself."""
-    kind = place.kind or DriftKind.GONE
-    wording = {
-        DriftKind.OTHER_PROJECT: _other_project,
-        DriftKind.MOVED: _moved,
-        DriftKind.WORKTREE_REMOVED: _worktree_removed,
-    }.get(kind, _lost)(state, place, seen, target)
-    here = seen.get(RepositoryProbe(target.here.root))
-    return asked(
-        kind,
-        wording,
-        differences=_differences(state, place, here if isinstance(here, RepositorySeen) else None, target),
-        facts={
-            "root": state.root,
-            "here": target.here.root,
-            "base": place.base or "",
-            "branch": (place.repository.branch or "") if place.repository else "",
-        },
-    )
+NO_NAME = "no free name for a new folder was found"
 
 
 def silent_switch(state: WorktreeState, place: Place, seen: Seen, target: Target) -> Drift:
@@ -47,23 +25,31 @@ def silent_switch(state: WorktreeState, place: Place, seen: Seen, target: Target
     root, last = short_path(state.root, home), short_path(state.last_folder, home)
     last_there = seen.get(FolderProbe(state.last_folder))
     missing = not (isinstance(last_there, FolderSeen) and last_there.kind == "folder")
+    repository = seen.get(RepositoryProbe(state.last_folder))
+    obstacle = "that folder is gone" if missing else ""
+    if isinstance(repository, RepositorySeen) and repository.in_progress:
+        obstacle = f"a {operation_name(repository.in_progress)} is half finished there"
     return asked(
         DriftKind.SILENT_SWITCH,
         Wording(
             title="It changed folders by itself.",
             reason=f"It began in {root}; later {agent} ran in {last} without anyone choosing that.",
             labels={"open": f"Go back to {root}", "last": f"Continue in {last}"},
-            not_possible={"last": "that folder is gone"} if missing else {},
+            not_possible={"last": obstacle} if obstacle else {},
         ),
         differences=(Difference(what="folder", recorded=root, now=f"{last} (its last turns)"),),
-        facts={"last": state.last_folder},
+        facts={
+            "last": state.last_folder,
+            "branch": (repository.branch or "") if isinstance(repository, RepositorySeen) else "",
+            "sha": (repository.sha or "") if isinstance(repository, RepositorySeen) else "",
+        },
     )
 
 
 def in_progress(place: Place, target: Target) -> Drift:
     """A merge, rebase or the like is half finished."""
     repository = place.repository
-    name = IN_PROGRESS_WORDS.get(repository.in_progress or "", "git operation") if repository else ""
+    name = operation_name(repository.in_progress) if repository else ""
     done = ""
     if repository is not None and repository.total:
         done = f"{repository.done or 0} of {repository.total} commits. "
@@ -116,6 +102,7 @@ def branch_question(kind: DriftKind, state: WorktreeState, place: Place, seen: S
             "branch": now or "",
             "sha": (repository.sha or "") if repository else "",
             "recorded": (branch.sha or "") if branch else "",
+            "newFolder": _candidate(state, place, seen) or "",
             "files": "\n".join(target.files_differ or ()),
         },
     )
@@ -128,9 +115,13 @@ def commit(
     now = place.repository.sha if place.repository else None
     branch = state.branch or "this folder"
     as_of = " when it started" if state.sha_as_of == "start" else ""
+    rewritten = {
+        "diverged": "The branch was rewritten since.",
+        "descendant": f"{branch} was set back to an older commit.",
+    }
     title = {
         DriftKind.ADVANCED: f"{branch} has new commits since.",
-        DriftKind.REWRITTEN: "The branch was rewritten since.",
+        DriftKind.REWRITTEN: rewritten.get(relation(state, place, seen), f"{branch} is at another commit."),
         DriftKind.COMMIT_GONE: f"The commit {short_sha(state.sha)} is not in this repository any more.",
     }[kind]
     wording = Wording(
@@ -140,12 +131,15 @@ def commit(
             "stay": "Continue and tell the agent what changed",
             "newWorktree": "Open the old commit in a new folder",
         },
-        not_possible={}
-        if free_candidate(place.base or state.root, state, seen)
-        else {"newWorktree": "the names for a new folder are taken"},
+        not_possible={} if _candidate(state, place, seen) else {"newWorktree": NO_NAME},
     )
     differences = (Difference(what="commit", recorded=short_sha(state.sha), now=short_sha(now)),)
-    return wording, differences, {"sha": now or "", "files": "\n".join(target.files_differ or ())}
+    facts = {
+        "sha": now or "",
+        "newFolder": _candidate(state, place, seen) or "",
+        "files": "\n".join(target.files_differ or ()),
+    }
+    return wording, differences, facts
 
 
 def commit_question(kind: DriftKind, state: WorktreeState, place: Place, seen: Seen, target: Target) -> Drift:
@@ -186,115 +180,13 @@ def told(state: WorktreeState, place: Place, choices: Choices, target: Target) -
     if state.sha and target.sha and target.sha != state.sha:
         notes.append(f"HEAD is {short_sha(target.sha)}; it was {short_sha(state.sha)}.")
     if chosen(choices, DriftKind.IN_PROGRESS) == "continueAnyway" and place.repository is not None:
-        name = IN_PROGRESS_WORDS.get(place.repository.in_progress or "", "git operation")
+        name = operation_name(place.repository.in_progress)
         notes.append(f"A {name} is half finished here; do not disturb it.")
     return tuple(notes)
 
 
-def _other_project(state: WorktreeState, place: Place, seen: Seen, target: Target) -> Wording:
-    home = target.here.home
-    there, here = short_path(place.base or state.root, home), short_path(target.here.root, home)
-    same = same_repository(state, target.here.root, seen) == "same"
-    what = "another checkout of the same repository" if same else "a different repository"
-    return Wording(
-        title="This conversation belongs to another checkout."
-        if same
-        else "This conversation belongs to another project.",
-        reason=f"It ran in {there}; this is {here}, {what}.",
-        labels={"open": f"Open {there} and continue there"},
-        details={"open": f"{here} is not touched."},
-    )
-
-
-def _moved(state: WorktreeState, place: Place, seen: Seen, target: Target) -> Wording:
-    here = short_path(target.here.root, target.here.home)
-    sure = "is the same repository" if place.certain else "looks like the same repository"
-    return Wording(
-        title="The project folder has moved.",
-        reason=f"Was {short_path(state.root, target.here.home)}; {here} {sure}.",
-        labels={"relink": f"Use {here} from now on"},
-    )
-
-
-def _worktree_removed(state: WorktreeState, place: Place, seen: Seen, target: Target) -> Wording:
-    home = target.here.home
-    branch = branch_at(state, place, seen)
-    where = short_path(state.root, home)
-    if branch is not None:
-        kept = f"Branch {state.branch} still exists. "
-    elif state.branch:
-        kept = f"Branch {state.branch} is gone too. "
-    else:
-        kept = ""
-    candidate = free_candidate(state.root, state, seen)
-    labels = {"recreate": "Recreate it at the same place"}
-    if candidate is not None:
-        labels["newWorktree"] = f"Make it at {short_path(candidate, home)}"
-    obstacle = {}
-    if branch is not None and branch.checked_out_at is not None and branch.checked_out_at != state.root:
-        taken = f"{state.branch} is checked out in {short_path(branch.checked_out_at, home)}"
-        obstacle = {"recreate": taken, "newWorktree": taken}
-    elif branch is None and state.sha is None:
-        obstacle = dict.fromkeys(labels, "neither its branch nor its commit is known")
-    return Wording(
-        title="The worktree it ran in was deleted."
-        if place.certain
-        else "The folder it ran in is gone; it looks like a deleted worktree.",
-        reason=f"It was {where}. {kept}Your checkout {short_path(target.here.root, home)} is not touched.",
-        labels=labels,
-        details={"recreate": "Ignored files (.env, node_modules) and uncommitted edits will be missing."},
-        not_possible=obstacle,
-    )
-
-
-def _lost(state: WorktreeState, place: Place, seen: Seen, target: Target) -> Wording:
-    home = target.here.home
-    where, here = short_path(state.root, home), short_path(target.here.root, home)
-    title, reason = {
-        DriftKind.STUB: (
-            "The folder is not the worktree it was.",
-            f"{where} is there, but it is only a plain folder now.",
-        ),
-        DriftKind.OTHER_REPOSITORY: (
-            "Another repository is at that place now.",
-            f"{where} holds a different repository than the one it ran in.",
-        ),
-    }.get(
-        place.kind or DriftKind.GONE,
-        ("The folder it ran in is gone.", f"{where} is {NOT_HERE if place.certain else 'not readable'}."),
-    )
-    labels = {}
-    if place.source is not None and target.here.root != state.root:
-        labels["relink"] = f"Use {here} from now on"
-        reason += f" {here} is a checkout of the same repository."
-    return Wording(title=title, reason=reason, labels=labels)
-
-
-def _differences(
-    state: WorktreeState, place: Place, here: RepositorySeen | None, target: Target
-) -> tuple[Difference, ...]:
-    home = target.here.home
-    rows = [
-        Difference(
-            what="folder", recorded=short_path(state.root, home), now=short_path(target.here.root, home)
-        )
-    ]
-    if state.origin or (here and here.origin):
-        rows.append(
-            Difference(
-                what="repository",
-                recorded=state.origin or "not known",
-                now=(here.origin if here else None) or "none",
-            )
-        )
-    if state.branch or (here and here.branch):
-        now = f"{here.branch or 'no branch'} ({short_sha(here.sha)})" if here else "none"
-        rows.append(
-            Difference(
-                what="branch", recorded=f"{state.branch or 'no branch'} ({short_sha(state.sha)})", now=now
-            )
-        )
-    return tuple(rows)
+def _candidate(state: WorktreeState, place: Place, seen: Seen) -> str | None:
+    return free_candidate(place.base or state.root, state, seen)
 
 
 def _files_words(target: Target) -> str:
@@ -312,7 +204,7 @@ def _branch_labels(
 ) -> dict[str, str]:
     home = target.here.home
     labels = {"stay": f"Stay on {now} and tell the agent"}
-    candidate = free_candidate(place.base or state.root, state, seen)
+    candidate = _candidate(state, place, seen)
     where = f" {short_path(candidate, home)}" if candidate else ""
     if kind is DriftKind.BRANCH_DELETED:
         labels["newWorktree"] = f"Make {state.branch} again at {short_sha(state.sha)}, in a new folder{where}"
@@ -334,13 +226,17 @@ def _branch_obstacles(
 ) -> dict[str, str]:
     obstacles: dict[str, str] = {}
     branch = branch_at(state, place, seen)
-    if free_candidate(place.base or state.root, state, seen) is None:
-        obstacles["newWorktree"] = "the names for a new folder are taken"
-    if branch is not None and branch.checked_out_at is not None:
+    if _candidate(state, place, seen) is None:
+        obstacles["newWorktree"] = NO_NAME
+    elif branch is not None and branch.checked_out_at is not None:
         where = short_path(branch.checked_out_at, target.here.home)
         obstacles["newWorktree"] = f"{state.branch} is checked out in {where}"
+    elif branch is None and kind is not DriftKind.BRANCH_DELETED:
+        obstacles["newWorktree"] = f"{state.branch} could not be looked at"
     if kind is DriftKind.BRANCH_DELETED:
-        if commit_drift(state, place, seen) is DriftKind.COMMIT_GONE or state.sha is None:
+        if state.sha is None:
+            obstacles["newWorktree"] = "the commit it was at is not known"
+        elif commit_drift(state, place, seen) is DriftKind.COMMIT_GONE:
             obstacles["newWorktree"] = f"the commit {short_sha(state.sha)} is gone too"
         return obstacles
     switch = switchable(state, place, seen)

@@ -58,8 +58,9 @@ def recovery_probes(restore: Unfinished) -> tuple[AnyProbe, ...]:
     """What must be seen to judge each step that may have had an effect."""
     conditions = (
         condition
-        for n in restore.states
-        for condition in (*restore.steps[n - 1].expects, *restore.steps[n - 1].ensures)
+        for n, step in enumerate(restore.steps, 1)
+        if n in restore.states
+        for condition in (*step.expects, *step.ensures)
     )
     return tuple(dict.fromkeys(probe_of(condition) for condition in conditions))
 
@@ -71,6 +72,9 @@ def recover(restore: Unfinished, seen: Seen) -> Recovery:
     undo: list[tuple[int, AnyVerb]] = []
     stuck: list[str] = []
     for n in sorted(restore.states, reverse=True):
+        if not 1 <= n <= len(restore.steps):
+            stuck.append("A step is in the journal that is in no plan; what it did is not known.")
+            continue
         step = restore.steps[n - 1]
         if restore.states[n] == "undone" or step.undo is None or isinstance(step.do, RecordState):
             continue

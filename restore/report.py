@@ -29,7 +29,8 @@ ROUNDS = 2
 
 
 class Findings(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that the conversation found out, as the report needs it."""
+    """Everything that the conversation found out, as the report needs it. `reason` says why it was
+    rolled back, `stuck` are sentences on what could not be."""
 
     record: Record
     context: RestoreContext
@@ -40,7 +41,8 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     order: tuple[str, ...]
     stopped: Stopped | None
     outcome: Outcome | None
-    notes: tuple[str, ...]
+    reason: str = ""
+    stuck: tuple[str, ...] = ()
 
 
 def build_report(findings: Findings) -> RestoreReport:
@@ -102,7 +104,9 @@ def _headline(findings: Findings, outcome: Outcome) -> str:
         first = asked[0].title if asked else why
         return " ".join(part for part in (f"Not resumed yet: {first}", sentence, untouched) if part)
     if outcome is Outcome.ROLLED_BACK:
-        return f"Not resumed: {' '.join(findings.notes)} Everything is as it was before."
+        why = f"{findings.reason.rstrip('.')}."
+        undone = " ".join(findings.stuck) if findings.stuck else "Everything is as it was before."
+        return f"Not resumed: {why} {undone}"
     if outcome is Outcome.REFUSED:
         return f"Not resumed: {why} {untouched}"
     return f"Left as it is. {untouched}"
@@ -185,7 +189,7 @@ def _record(findings: Findings, applied: bool) -> WireRecord:
             for key in (restoration.keys or (name,))
         ),
         rerun_checks=tuple(command for r in restorations for command in r.rerun),
-        handed_to_person=tuple(item for r in restorations for item in r.handed),
+        handed_to_person=(*(item for r in restorations for item in r.handed), *findings.stuck),
         not_known=tuple(dict.fromkeys(item for r in restorations for item in r.unknown)),
         damage=record.damage,
     )

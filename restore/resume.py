@@ -17,16 +17,19 @@ from resumed.restore.context import RestoreContext
 from resumed.restore.effects import Effect, Journal, Observe, PlanLaunch
 from resumed.restore.events.journal import RestoreClosed, RestorePlanned
 from resumed.restore.launch import launch_facts
+from resumed.restore.operation_files import doubtful_paths
 from resumed.restore.order import in_restore_order
 from resumed.restore.probes import Seen
 from resumed.restore.report import Findings, build_report
 from resumed.restore.snapshot import Record
-from resumed.restore.subsystem import Restoration, Subsystem, Target
+from resumed.restore.subsystem import Choices, Restoration, Subsystem, Target
 
 Conversation = Generator[Effect, Any, RestoreReport]
 PLACE, FILES = "worktree", "operations"
 ROLLS_BACK = frozenset({"worktree", "permissions", "operations", "file_history"})
 LOOKED_AT_MOST = 3
+NOT_AS_ANSWERED = "It changed while this was being restored."
+KEEPS_CHANGING = "It keeps changing while you answer."
 LAUNCHABLE = (Outcome.RESTORED, Outcome.PARTIAL)
 
 
@@ -51,6 +54,10 @@ class Session(msgspec.Struct, kw_only=True):
         """What that subsystem folded."""
         return self.record.states[name]
 
+    def choices(self) -> Choices:
+        """The answers in force for what differs now."""
+        return self.interview.choices(tuple(d for drifts in self.drifts.values() for d in drifts))
+
 
 def resume(record: Record, subsystems: Sequence[Subsystem[Any]], context: RestoreContext) -> Conversation:
     """Restore one thread. The report's outcome says how it ended; the journal is closed by it."""
@@ -67,25 +74,24 @@ def resume(record: Record, subsystems: Sequence[Subsystem[Any]], context: Restor
         return (yield from _close(session, stopped=ended))
     yield _planned(session)
     failure = yield from _apply(session)
-    if isinstance(failure, Stopped):
-        stuck = yield from roll_back(session.ledger)
-        return (yield from _close(session, stopped=failure, notes=stuck))
-    if failure is not None:
-        stuck = yield from roll_back(session.ledger)
-        return (yield from _close(session, outcome=Outcome.ROLLED_BACK, notes=(failure, *stuck)))
-    return (yield from _close(session))
+    if failure is None:
+        return (yield from _close(session))
+    stuck = yield from roll_back(session.ledger)
+    if isinstance(failure, Stopped) and not stuck:
+        return (yield from _close(session, stopped=failure))
+    reason = failure.sentence or NOT_AS_ANSWERED if isinstance(failure, Stopped) else failure
+    return (yield from _close(session, outcome=Outcome.ROLLED_BACK, reason=reason, stuck=stuck))
 
 
 def _settle(session: Session) -> Generator[Effect, Any, Stopped | None]:
     """Ask until the place and everything else is answered for the facts as they are now."""
+    again: tuple[Drift, ...] = ()
     for _ in range(LOOKED_AT_MOST):
         place = yield from look_at_place(session)
         ended = yield from interview(session.interview, 1, place)
         if isinstance(ended, Stopped):
             return ended
-        target = place_settle.settle(
-            session.state(PLACE), session.seen, session.interview.choices(), session.target
-        )
+        target = place_settle.settle(session.state(PLACE), session.seen, session.choices(), session.target)
         if target is None:
             return Stopped(why="refused", drifts=place)
         session.target = target
@@ -94,11 +100,11 @@ def _settle(session: Session) -> Generator[Effect, Any, Stopped | None]:
         if isinstance(ended, Stopped):
             return ended
         session.restorations = {s.name: _restoration(session, s) for s in session.order}
-        session.ledger.of = sum(len(r.steps) for r in session.restorations.values())
-        again = yield from _look_again_at_place(session)
-        if not session.interview.unsettled(again):
+        session.ledger.of = _steps_in(session)
+        again, settled = yield from _look_again_at_place(session)
+        if settled == session.target and not session.interview.unsettled(again):
             return None
-    return Stopped(why="needsAnswer", drifts=again, sentence="It keeps changing while you answer.")
+    return Stopped(why="needsAnswer", drifts=again, sentence=KEEPS_CHANGING)
 
 
 def look_at_place(session: Session) -> Generator[Effect, Any, tuple[Drift, ...]]:
@@ -112,11 +118,7 @@ def look_at_place(session: Session) -> Generator[Effect, Any, tuple[Drift, ...]]
     if at_hand.root is not None:
         probes = files.probes(session.state(FILES), at_hand)
         files_seen: Seen = (yield Observe(probes)) if probes else {}
-        differ = tuple(
-            drift.path
-            for drift in files.drift(session.state(FILES), files_seen, at_hand)
-            if drift.path is not None and drift.kind.value.startswith("file")
-        )
+        differ = doubtful_paths(session.state(FILES), files_seen, at_hand)
     session.target = msgspec.structs.replace(blank, files_differ=differ)
     session.seen = seen
     session.drifts[PLACE] = place.drift(state, seen, session.target)
@@ -140,14 +142,18 @@ def look_at_rest(session: Session) -> Generator[Effect, Any, tuple[Drift, ...]]:
     return tuple(drift for subsystem in others for drift in session.drifts[subsystem.name])
 
 
-def _look_again_at_place(session: Session) -> Generator[Effect, Any, tuple[Drift, ...]]:
+def _look_again_at_place(
+    session: Session,
+) -> Generator[Effect, Any, tuple[tuple[Drift, ...], Target | None]]:
+    """The questions about the place, and where the answers lead, by what is there now."""
     place = session.subsystem(PLACE)
     state = session.state(PLACE)
     blank = Target(
         here=session.context.here, recorded_root=state.root, files_differ=session.target.files_differ
     )
     seen: Seen = yield Observe(place.probes(state, blank))
-    return place.drift(state, seen, blank)
+    drifts = place.drift(state, seen, blank)
+    return drifts, place_settle.settle(state, seen, session.interview.choices(drifts), blank)
 
 
 def _apply(session: Session) -> Generator[Effect, Any, Stopped | str | None]:
@@ -160,7 +166,7 @@ def _apply(session: Session) -> Generator[Effect, Any, Stopped | str | None]:
             failed[name] = f"{blocked[0]} could not be restored"
             _override(session, name, Status.SKIPPED, failed[name])
             continue
-        if name != PLACE and session.restorations[name].steps:
+        if name != PLACE:
             ended = yield from _look_again(session, subsystem)
             if isinstance(ended, Stopped):
                 return ended
@@ -182,32 +188,33 @@ def _apply(session: Session) -> Generator[Effect, Any, Stopped | str | None]:
 
 
 def _look_again(session: Session, subsystem: Subsystem[Any]) -> Generator[Effect, Any, Stopped | None]:
-    """Observe one subsystem right before its first step; only what changed is asked again."""
+    """Observe one subsystem right before its turn, so that neither its steps nor the report rest on
+    what is no longer so; only what changed is asked again."""
     name = subsystem.name
+    drifts: tuple[Drift, ...] = ()
     for _ in range(LOOKED_AT_MOST):
         probes = subsystem.probes(session.state(name), session.target)
-        if probes:
-            session.seen = session.seen | (yield Observe(probes))
+        if not probes:
+            return None
+        session.seen = session.seen | (yield Observe(probes))
         drifts = subsystem.drift(session.state(name), session.seen, session.target)
         if not session.interview.unsettled(drifts):
             session.drifts[name] = drifts
-            fresh = _restoration(session, subsystem)
-            if fresh.steps != session.restorations[name].steps:
-                session.restorations[name] = fresh
-                yield _planned(session)
+            planned, fresh = session.restorations[name], _restoration(session, subsystem)
             session.restorations[name] = fresh
+            if fresh.steps != planned.steps:
+                session.ledger.of = _steps_in(session)
+                yield _planned(session)
             return None
         ended = yield from interview(session.interview, 2, drifts)
         if isinstance(ended, Stopped):
             return ended
-    return Stopped(why="needsAnswer", round=2, drifts=drifts, sentence="It keeps changing while you answer.")
+    return Stopped(why="needsAnswer", round=2, drifts=drifts, sentence=KEEPS_CHANGING)
 
 
 def _restoration(session: Session, subsystem: Subsystem[Any]) -> Restoration:
     name = subsystem.name
-    restoration = subsystem.steps(
-        session.state(name), session.seen, session.interview.choices(), session.target
-    )
+    restoration = subsystem.steps(session.state(name), session.seen, session.choices(), session.target)
     if name in session.record.degraded and restoration.status is Status.RESTORED:
         return msgspec.structs.replace(
             restoration, status=Status.DEGRADED, reason=session.record.degraded[name]
@@ -224,9 +231,13 @@ def _steps_before(session: Session, name: str) -> int:
     return before
 
 
+def _steps_in(session: Session) -> int:
+    return sum(len(restoration.steps) for restoration in session.restorations.values())
+
+
 def _override(session: Session, name: str, status: Status, reason: str) -> None:
     session.restorations[name] = msgspec.structs.replace(
-        session.restorations[name], status=status, reason=reason
+        session.restorations[name], status=status, reason=reason, summary=reason
     )
 
 
@@ -253,23 +264,25 @@ def _close(
     *,
     stopped: Stopped | None = None,
     outcome: Outcome | None = None,
-    notes: tuple[str, ...] = (),
+    reason: str = "",
+    stuck: tuple[str, ...] = (),
 ) -> Conversation:
     findings = Findings(
         record=session.record,
         context=session.context,
         target=session.target,
         drifts=tuple(d for s in session.order for d in session.drifts.get(s.name, ())),
-        answers=session.interview.choices(),
+        answers=session.choices(),
         restorations={s.name: session.restorations[s.name] for s in session.order if session.restorations},
         order=tuple(s.name for s in session.order),
         stopped=stopped,
         outcome=outcome,
-        notes=notes,
+        reason=reason,
+        stuck=stuck,
     )
     report = build_report(findings)
     if report.outcome in LAUNCHABLE:
-        facts = launch_facts(session.record, session.seen, session.interview.choices(), session.target)
+        facts = launch_facts(session.record, session.seen, session.choices(), session.target)
         plan: LaunchPlan | None = (yield PlanLaunch(facts)) if facts is not None else None
         report = msgspec.structs.replace(report, launch=plan)
     yield Journal(

@@ -60,6 +60,11 @@ def agent_name(agent: str) -> str:
     return AGENT_WORDS.get(agent, agent)
 
 
+def operation_name(in_progress: str | None) -> str:
+    """The git operation that is half finished."""
+    return IN_PROGRESS_WORDS.get(in_progress or "", "git operation")
+
+
 def one_line(text: str, limit: int = 60) -> str:
     """The text on one line, cut with an ellipsis."""
     line = " ".join(text.split())

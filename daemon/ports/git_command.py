@@ -8,8 +8,11 @@ import asyncio
 import contextlib
 import os
 import signal
+import subprocess
 import tempfile
+import threading
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import IO
 
@@ -17,6 +20,7 @@ READ_SECONDS = 10.0
 WRITE_SECONDS = 600.0
 _CHILDREN_AT_ONCE = 8
 _GRACE_SECONDS = 5.0
+_READING = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1"}
 _SAFE = ("--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 
 
@@ -63,27 +67,31 @@ def printable(name: str) -> str:
 
 
 class GitCommand:
-    """Runs git, at most eight children at a time. `program` is the git to use."""
+    """Runs git, at most eight children at a time. `program` is the git to use.
+
+    Children are started and waited for in threads of their own: asyncio's children can hang a loop
+    that is stopped while one of them is being started."""
 
     def __init__(self, program: str = "git") -> None:
         self._program = program
-        self._children = asyncio.Semaphore(_CHILDREN_AT_ONCE)
+        self._threads = ThreadPoolExecutor(_CHILDREN_AT_ONCE, thread_name_prefix="git")
 
     async def read(self, folder: str, *arguments: str, seconds: float = READ_SECONDS) -> Outcome:
         """Run a command that changes nothing. It is killed on cancellation and after `seconds`.
 
         Raises `GitFailed` when it takes too long or cannot be started."""
-        environment = {**_environment(os.environ), "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1"}
-        async with self._children:
-            with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as said:
-                child = await self._start(folder, arguments, environment, output, said)
-                try:
-                    await asyncio.wait_for(child.wait(), seconds)
-                except TimeoutError:
-                    raise GitFailed(f"git {arguments[0]} took longer than {seconds:g} s") from None
-                finally:
-                    await _end(child, signal.SIGKILL)
-                return _outcome(child, output, said)
+        environment = {**_environment(os.environ), **_READING}
+        child = _Child((self._program, *_SAFE, "-C", folder, *arguments), environment)
+        running = asyncio.get_running_loop().run_in_executor(self._threads, child.run)
+        try:
+            async with asyncio.timeout(seconds) as limit:
+                return await running
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            raise GitFailed(f"git {arguments[0]} took longer than {seconds:g} s") from None
+        finally:
+            child.stop(signal.SIGKILL)
 
     async def write(self, folder: str, *arguments: str, seconds: float = WRITE_SECONDS) -> Outcome:
         """Run a command that changes a repository. A cancelled caller waits until it has ended.
@@ -98,35 +106,58 @@ class GitCommand:
             raise
 
     async def _write(self, folder: str, arguments: tuple[str, ...], seconds: float) -> Outcome:
-        with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as said:
-            child = await self._start(folder, arguments, _environment(os.environ), output, said)
-            try:
-                await asyncio.wait_for(child.wait(), seconds)
-            except TimeoutError:
-                await _end(child, signal.SIGTERM)
-                raise GitFailed(f"git {arguments[0]} took longer than {seconds:g} s") from None
-            return _outcome(child, output, said)
+        child = _Child((self._program, *_SAFE, "-C", folder, *arguments), _environment(os.environ))
+        running = asyncio.get_running_loop().run_in_executor(self._threads, child.run)
+        done, _ = await asyncio.wait((running,), timeout=seconds)
+        if done:
+            return running.result()
+        child.stop(signal.SIGTERM)
+        done, _ = await asyncio.wait((running,), timeout=_GRACE_SECONDS)
+        if not done:
+            child.stop(signal.SIGKILL)
+            await asyncio.wait((running,))
+        raise GitFailed(f"git {arguments[0]} took longer than {seconds:g} s")
 
-    async def _start(
-        self,
-        folder: str,
-        arguments: tuple[str, ...],
-        environment: Mapping[str, str],
-        output: IO[bytes],
-        said: IO[bytes],
-    ) -> asyncio.subprocess.Process:
+
+class _Child:
+    """One git: `run` blocks in a thread, `stop` may be called from another one at any time."""
+
+    def __init__(self, words: tuple[str, ...], environment: Mapping[str, str]) -> None:
+        self._words = words
+        self._environment = environment
+        self._turn = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._stopped = False
+
+    def run(self) -> Outcome:
+        """Start git, wait for its end, and return what it wrote."""
         # Files instead of pipes: a git that outlives the daemon must not die of a broken pipe.
+        with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as said:
+            with self._turn:
+                if self._stopped:
+                    raise GitFailed("git was not started: its answer is not wanted any more")
+                process = self._process = self._start(output, said)
+            code = process.wait()
+            output.seek(0)
+            said.seek(0)
+            return Outcome(code, output.read(), said.read())
+
+    def stop(self, how: signal.Signals) -> None:
+        """Send a signal to git and what it started, unless it has ended."""
+        with self._turn:
+            self._stopped = True
+            if self._process is not None and self._process.returncode is None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(self._process.pid, how)
+
+    def _start(self, output: IO[bytes], said: IO[bytes]) -> subprocess.Popen[bytes]:
         try:
-            return await asyncio.create_subprocess_exec(
-                self._program,
-                *_SAFE,
-                "-C",
-                folder,
-                *arguments,
-                stdin=asyncio.subprocess.DEVNULL,
+            return subprocess.Popen(
+                self._words,
+                stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=said,
-                env=environment,
+                env=self._environment,
                 start_new_session=True,
             )
         except OSError as error:
@@ -137,22 +168,3 @@ def _environment(inherited: Mapping[str, str]) -> dict[str, str]:
     kept = {name: value for name, value in inherited.items() if not name.startswith("GIT_")}
     kept.pop("LANGUAGE", None)
     return {**kept, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
-
-
-def _outcome(child: asyncio.subprocess.Process, output: IO[bytes], said: IO[bytes]) -> Outcome:
-    output.seek(0)
-    said.seek(0)
-    return Outcome(child.returncode if child.returncode is not None else -1, output.read(), said.read())
-
-
-async def _end(child: asyncio.subprocess.Process, how: signal.Signals) -> None:
-    if child.returncode is not None:
-        return
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(child.pid, how)
-    waiting = asyncio.ensure_future(child.wait())
-    done, _ = await asyncio.wait((waiting,), timeout=_GRACE_SECONDS)
-    if not done:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(child.pid, signal.SIGKILL)
-        await waiting

@@ -16,7 +16,7 @@ class GitWriter:
     async def add_worktree(self, folder: str, options: tuple[str, ...], path: str, at: str) -> Outcome:
         """Make a linked work tree in `path` at a branch or commit; `options` as git names them."""
         return await self._command.write(
-            folder, "worktree", "add", "--quiet", "--no-track", "--no-guess-remote", *options, "--", path, at
+            folder, "worktree", "add", "--quiet", "--no-guess-remote", *options, "--", path, at
         )
 
     async def remove_worktree(self, folder: str, path: str) -> Outcome:

@@ -6,7 +6,7 @@ Nothing here knows a method's meaning. A client that goes away fails its questio
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Protocol
 
 from resumed.daemon.rpc.framing import FrameReader, FrameTooLarge, FramingError, frame
@@ -68,7 +68,7 @@ class Connection:
         self.info = info
         self.capabilities = capabilities
 
-    async def bodies(self) -> AsyncIterator[bytes]:
+    async def bodies(self) -> AsyncGenerator[bytes, None]:
         """Yield each message's bytes until the client hangs up or `stop_reading` was called.
 
         Bytes that are no frame are answered with an error, and end it too.
@@ -101,12 +101,15 @@ class Connection:
         """Send what waits, then close; a client that does not take it is cut off."""
         self.hang_up()
         self._sender.cancel()
-        with contextlib.suppress(TimeoutError, OSError):
+        try:
             async with asyncio.timeout(_LAST_WORDS_SECONDS):
                 await self._outbox.flush()
                 self._writer.close()
                 await self._writer.wait_closed()
-        self._writer.transport.abort()
+        except TimeoutError:
+            self._writer.transport.abort()
+        except OSError as error:
+            _log.info("client %s was gone before the end: %s", self.id, error)
 
     def send(self, body: bytes) -> None:
         """Queue a reply."""
@@ -115,7 +118,7 @@ class Connection:
 
     def notify(self, method: str, params: Wire, coalesce: str | None = None) -> None:
         """Queue a notification; see `Client.notify`."""
-        if not self.gone.is_set():
+        if not self.gone.is_set() and not self._writer.transport.is_closing():
             self._outbox.notify(method, notification_body(method, params), coalesce)
 
     async def ask(self, question: Question) -> Answers | None:

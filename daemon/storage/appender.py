@@ -220,6 +220,8 @@ class Appender:
         return _Numbered(lines, fresh, outcomes, seq)
 
     def _known(self, event: Event, fresh: dict[str, tuple[int, int, Event]]) -> Appended | None:
+        if not event.event_id:
+            raise EventRefused("An event needs an id.")
         place = self._places.get(event.event_id)
         if place is not None:
             stored = self._stored(place)

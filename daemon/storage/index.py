@@ -42,6 +42,7 @@ from resumed.daemon.storage.rows import (
 SCHEMA_NUMBER = 1
 MAX_PAGE = 1000
 MAX_MATCHES = 100
+BUSY_SECONDS = 1.0
 
 _CORRUPT = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _NOT_OURS = _CORRUPT | {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_ERROR}
@@ -79,7 +80,10 @@ class Index:
         try:
             return await _connected(path), None
         except IndexDamaged as damage:
-            aside = set_aside(path)
+            try:
+                aside = set_aside(path)
+            except OSError as error:
+                raise IndexFailed(f"{damage.sentence} It can't be set aside ({error}).") from error
             kept = f"The old file is kept as {aside.name}."
             return await _connected(path), f"{damage.sentence} It is being rebuilt. {kept}"
 
@@ -214,7 +218,7 @@ def set_aside(path: Path) -> Path:
 async def _connected(path: Path) -> Index:
     try:
         created = _touch(path)
-        connection = await aiosqlite.connect(path)
+        connection = await aiosqlite.connect(path, timeout=BUSY_SECONDS)
     except (sqlite3.Error, OSError) as error:
         raise IndexDamaged(f"The index could not be opened ({error}).") from error
     try:

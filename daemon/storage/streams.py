@@ -100,10 +100,14 @@ class Streams:
 
     async def release(self, stream: str) -> None:
         """Finish what was submitted to one stream and give up its lock, so that another process may
-        append to it. A stream that is not open here is left alone."""
-        writer = self._writers.pop(stream, None)
-        if writer is not None:
-            await writer.close()
+        append to it; a later append here opens it again. One that is not open here is left alone.
+
+        An append that comes while it closes may fail with `StorageFailed`; sending it again is safe.
+        """
+        async with self._one_opens[stream]:
+            writer = self._writers.pop(stream, None)
+            if writer is not None:
+                await writer.close()
 
     async def close(self) -> None:
         """Finish every append that was submitted, then close all files and give up all locks."""

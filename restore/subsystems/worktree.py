@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from resumed.protocol.restore import Drift, DriftKind, Status
 from resumed.protocol.threads import PlaceView
-from resumed.restore import place_settle, place_wording
+from resumed.restore import place_question, place_settle, place_wording
 from resumed.restore.drift import informed
 from resumed.restore.events.envelope import Event, Payload
 from resumed.restore.events.session import SessionMeta, WorktreeBound
@@ -62,7 +62,7 @@ class Worktree:
         if state.silent:
             found.append(place_wording.silent_switch(state, place, seen, target))
         if place.kind is not None:
-            found.append(place_wording.place_question(state, place, seen, target))
+            found.append(place_question.place_question(state, place, seen, target))
         if place.base is None or place.repository is None:
             return tuple(found)
         if place.repository.in_progress:
@@ -78,15 +78,16 @@ class Worktree:
         """Get to the place that was chosen, and record that the new run is there."""
         place = judge(state, seen, target)
         move = place_settle.move(state, place, seen, choices, target)
+        own = {key: answer for key, answer in choices.items() if key.startswith(f"{self.name}.")}
         record = Step(
             subsystem=self.name,
             title="Record where it runs",
-            do=RecordState(events=(("worktree_bound", _bound(target, choices)),)),
+            do=RecordState(events=(("worktree_bound", _bound(target, own)),)),
         )
         steps = (record,) if move is None else (move, record)
         return Restoration(
             status=Status.RESTORED,
-            reason="as recorded" if not choices else "as you chose",
+            reason="as you chose" if own else "as recorded",
             summary=place_wording.summary(state, place, target),
             steps=steps,
             told=place_wording.told(state, place, choices, target),

@@ -4,9 +4,9 @@ The agent's folders are temporary, the model is a script on loopback.
 """
 
 import json
-import os
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from resumed.daemon.agents.codex.launch import CodexLauncher
@@ -74,7 +74,7 @@ def test_the_plan_continues_the_thread_as_recorded(tmp_path: Path, repository: P
             terminal.keep_reading_until(
                 lambda: bool(payloads(rollout.read_bytes()[len(recorded) :], "task_complete"))
             )
-        assert len(model.requests) == 1
+        assert len(model.turn_requests) == 1
 
     grown = rollout.read_bytes()
     assert grown.startswith(recorded)
@@ -98,7 +98,7 @@ def test_the_plan_continues_the_thread_as_recorded(tmp_path: Path, repository: P
     assert (after.root, after.last_folder, after.switches) == (str(repository), str(repository), 0)
     assert whole.damage == going_on.damage == ()
     assert list(store.read(rollout))[-len(new_events) :] == new_events
-    assert [path for path in store.files()] == [rollout]
+    assert list(store.files()) == [rollout]
 
 
 def test_the_pause_step_pauses_the_goal_and_asks_the_model_nothing(tmp_path: Path, repository: Path) -> None:
@@ -124,13 +124,18 @@ def test_the_pause_step_pauses_the_goal_and_asks_the_model_nothing(tmp_path: Pat
     assert rollout.read_bytes().startswith(recorded)
 
 
-def test_codex_is_not_started_elsewhere_when_the_folder_is_gone(tmp_path: Path, repository: Path) -> None:
+def test_codex_does_not_go_on_elsewhere_when_the_folder_is_gone(tmp_path: Path, repository: Path) -> None:
     home = tmp_path / "home"
-    install_recording("v171_on_request_two_turns", home / ".codex", {"/home/dev/repo": str(repository)})
+    rollout = install_recording(
+        "v171_on_request_two_turns", home / ".codex", {"/home/dev/repo": str(repository)}
+    )
+    recorded = rollout.read_bytes()
     plan = launch_plan(CALM, repository)
     repository.rename(tmp_path / "away")
     with ResponsesServer() as model:
         configure_codex(home, model.url, repository)
-        with pytest.raises(OSError, match=os.strerror(2)), CodexTerminal(plan, codex_environment(home)):
-            pytest.fail("Codex was started")
+        elsewhere = msgspec.structs.replace(plan, folder=str(tmp_path))
+        with CodexTerminal(elsewhere, codex_environment(home)) as terminal:
+            assert terminal.wait_for_end() != 0
         assert model.requests == []
+    assert rollout.read_bytes() == recorded

@@ -51,8 +51,8 @@ def install_recording(
 def rewritten(content: bytes, replacements: dict[str, str]) -> bytes:
     """The content with folders replaced, longest first, only where the folder's name ends."""
     for old in sorted(replacements, key=len, reverse=True):
-        new = json.dumps(replacements[old])[1:-1].encode()
-        content = re.sub(re.escape(old).encode() + rb'(?=[/"]|$)', lambda _, new=new: new, content)
+        new = json.dumps(replacements[old])[1:-1].encode().replace(b"\\", rb"\\")
+        content = re.sub(re.escape(old).encode() + rb'(?=[/"]|$)', new, content)
     return content
 
 

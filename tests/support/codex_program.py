@@ -107,6 +107,15 @@ class CodexTerminal:
         while found := self._child.expect([shown, *_QUERIES]):
             self._child.send(replies[found - 1])
 
+    def wait_for_end(self) -> int:
+        """Wait until the program ends by itself; returns its exit code, of a signal the negative number."""
+        replies = list(_QUERIES.values())
+        while found := self._child.expect([pexpect.EOF, *_QUERIES]):
+            self._child.send(replies[found - 1])
+        self._child.close()
+        status, signal = self._child.exitstatus, self._child.signalstatus
+        return -int(signal or 0) if status is None else int(status)
+
     def enter(self, message: str) -> None:
         """Type a message, see it on the screen, and send it."""
         self._child.send(message)

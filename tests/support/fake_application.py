@@ -39,6 +39,7 @@ class FakeApplication:
         self._root = Path(root)
         self._broadcast = broadcast
         self._sequence = 0
+        self._busy_asked = 0
         self._running: dict[str, int] = {}
 
     @property
@@ -53,7 +54,9 @@ class FakeApplication:
         }
 
     def busy(self) -> bool:
-        """Busy while a file of that name is in the workspace."""
+        """Busy while a file of that name is in the workspace; leaves a file for each time it is asked."""
+        self._busy_asked += 1
+        (self._root / f"busy-asked-{self._busy_asked}").touch()
         return (self._root / "busy").exists()
 
     def status_fields(self) -> StatusFields:

@@ -1,8 +1,10 @@
 """A scripted model on loopback: the streaming Responses API, as far as Codex needs it for a turn.
 
-Each request takes the next answer of the script, or the last one again. What was asked is kept.
+Each request of a turn takes the next answer of the script, or the last one again. A request for
+structured output (Codex has a title made for a thread) is not a turn's. What was asked is kept.
 """
 
+import contextlib
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -47,12 +49,18 @@ class ResponsesServer:
         self._server.server_close()
         self._thread.join(timeout=10)
 
+    @property
+    def turn_requests(self) -> list[dict[str, Any]]:
+        """The requests that turns made."""
+        return [request for request in self.requests if "format" not in (request.get("text") or {})]
+
     def answer(self, request: dict[str, Any]) -> list[dict[str, Any]]:
         """Keep the request; returns the events of its answer."""
         with self._lock:
-            number = len(self.requests)
+            turns = len(self.turn_requests)
             self.requests.append(request)
-        text = self._answers[min(number, len(self._answers) - 1)]
+            number, of_turn = len(self.requests), len(self.turn_requests) > turns
+        text = self._answers[min(turns, len(self._answers) - 1)] if of_turn else '{"title": "Test"}'
         return _events(f"test_{number}", text)
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
@@ -60,6 +68,10 @@ class ResponsesServer:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+
+            def handle(self) -> None:
+                with contextlib.suppress(ConnectionError):
+                    super().handle()
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("content-length") or 0))

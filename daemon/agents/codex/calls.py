@@ -15,7 +15,9 @@ from resumed.daemon.agents.codex.emit import MAX_TEXT, Emitter
 from resumed.daemon.agents.codex.lines import (
     CallItem,
     CompletedItem,
+    GoalLine,
     ItemCompletedLine,
+    NativeGoal,
     OutputItem,
     ShellCallItem,
 )
@@ -51,13 +53,8 @@ class _Plan(msgspec.Struct):
     explanation: str | None = None
 
 
-class _NativeGoal(msgspec.Struct):
-    objective: str = ""
-    status: str = ""
-
-
 class _GoalOutput(msgspec.Struct):
-    goal: _NativeGoal | None
+    goal: NativeGoal | None
 
 
 _plan_decoder = msgspec.json.Decoder(_Plan)
@@ -153,6 +150,11 @@ def end_call(emitter: Emitter, item: OutputItem) -> None:
         _goal_was_told(emitter, text)
 
 
+def update_goal(emitter: Emitter, line: GoalLine) -> None:
+    """A person, or an editor, changed the goal."""
+    _set_native_goal(emitter, line.goal)
+
+
 def set_goal(emitter: Emitter, goal: Goal) -> None:
     """Say the goal if it is another one, or in another state; a fork has none of its parent's."""
     state = emitter.state
@@ -241,8 +243,13 @@ def _goal_was_told(emitter: Emitter, text: str) -> None:
         told = _goal_decoder.decode(text).goal
     except (msgspec.DecodeError, RecursionError):
         return
-    if told is not None:
-        set_goal(emitter, Goal(objective=told.objective, status=_RUNNING_GOAL.get(told.status, "paused")))
+    _set_native_goal(emitter, told)
+
+
+def _set_native_goal(emitter: Emitter, goal: NativeGoal | None) -> None:
+    """A goal that is blocked, or over its limits, does not go on by itself: to us it is paused."""
+    if goal is not None:
+        set_goal(emitter, Goal(objective=goal.objective, status=_RUNNING_GOAL.get(goal.status, "paused")))
     elif emitter.state.goal is not None:
         set_goal(emitter, Goal(objective=emitter.state.goal.objective, status="cleared"))
 

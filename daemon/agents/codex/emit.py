@@ -4,10 +4,11 @@ The first event of a line has the line's own reference, further ones a suffix, s
 id is unique and the same on each reading.
 """
 
-from resumed.daemon.agents.codex.lines import Line
+from resumed.daemon.agents.codex.lines import Line, Payload
 from resumed.daemon.agents.codex.state import HeldMessage, TranslatorState
 from resumed.daemon.agents.identity import derived_id, namespace
-from resumed.restore.events.envelope import Event, Payload, Source, SourceKind
+from resumed.restore.events import envelope
+from resumed.restore.events.envelope import Event, Source, SourceKind
 from resumed.restore.events.session import EntryAdded
 
 AGENT = "codex"
@@ -34,7 +35,7 @@ class Emitter:
         self._ts = ""
         self._first = 0
 
-    def at_line(self, offset: int, line: Line) -> None:
+    def at_line(self, offset: int, line: Line[Payload]) -> None:
         """Events are of this line from here on."""
         self.compaction_output = line.metadata is not None and line.metadata.compaction_output
         self.offset = offset
@@ -42,7 +43,7 @@ class Emitter:
         self._ts = line.timestamp
         self._first = len(self.events)
 
-    def add(self, payload: Payload, *, op: str | None = None, entry: str | None = None) -> None:
+    def add(self, payload: envelope.Payload, *, op: str | None = None, entry: str | None = None) -> None:
         """Add an event, in the open turn."""
         number = len(self.events) - self._first
         ref = f"{self._prefix}{self.offset}#{number}" if number else f"{self._prefix}{self.offset}"

@@ -54,9 +54,10 @@ class _Ending(msgspec.Struct):
 def read_head(path: Path, source: BinaryIO, archived: bool) -> ForeignHead:
     """The row of one rollout. `source` is at its beginning; a first line that cannot be read leaves
     what the file's name says, and why."""
-    beginning = _read_beginning(source)
+    file_id = native_id_in(path.name)
+    beginning = _read_beginning(source, file_id)
     ending = _read_ending(source)
-    meta = beginning.meta or lines.SessionMetaLine(id=native_id_in(path.name) or path.name.split(".")[0])
+    meta = beginning.meta or lines.SessionMetaLine(id=file_id or path.name.split(".")[0])
     git = meta.git or lines.Git()
     modified_at = _rfc3339(os.stat(path).st_mtime)
     started_at = start_time_in(path.name)
@@ -89,7 +90,7 @@ def one_line(text: str) -> str:
     return words if len(words) <= _NAME_LENGTH else words[: _NAME_LENGTH - 1].rstrip() + "…"
 
 
-def _read_beginning(source: BinaryIO) -> _Beginning:
+def _read_beginning(source: BinaryIO, file_id: str | None) -> _Beginning:
     beginning = _Beginning()
     read = 0
     while read < _HEAD and not beginning.name:
@@ -104,7 +105,7 @@ def _read_beginning(source: BinaryIO) -> _Beginning:
             payload = None
         read += len(line)
         match payload:
-            case lines.SessionMetaLine() if beginning.meta is None and beginning.problem is None:
+            case lines.SessionMetaLine() if beginning.meta is None and file_id in (None, payload.id):
                 beginning.meta = payload
             case lines.UserMessageLine():
                 beginning.name = one_line(payload.message)

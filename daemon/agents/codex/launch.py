@@ -7,7 +7,7 @@ from resumed.protocol.restore import LaunchPlan, LaunchStep
 from resumed.restore.effects import LaunchFacts
 
 _SANDBOXES = ("read-only", "workspace-write", "danger-full-access")
-_APPROVALS = ("on-request", "never")
+_APPROVALS = {"on-request": "on-request", "never": "never", "on-failure": "on-request"}
 _CLIENT = {"name": "resumed", "title": "resumed", "version": "1"}
 
 
@@ -17,21 +17,28 @@ class CodexLauncher:
     def plan(self, facts: LaunchFacts) -> LaunchPlan | None:
         """The command with folder, sandbox, approval and model as given; first the pause of a goal."""
         argv = ["codex", "resume", facts.native_id, "-C", facts.folder]
-        if facts.sandbox is not None:
-            argv += ["-s", facts.sandbox if facts.sandbox in _SANDBOXES else "read-only"]
-        if facts.approval is not None:
-            argv += _approval_flag(facts.approval)
+        approval, sandbox = _expressible(facts.approval, facts.sandbox)
+        if sandbox is not None:
+            argv += ["-s", sandbox]
+        if approval is not None:
+            argv += ["-a", approval]
         if facts.model is not None:
             argv += ["-m", facts.model]
         before = (_pause_step(facts.native_id),) if facts.pause_goal else ()
         return LaunchPlan(argv=tuple(argv), folder=facts.folder, before=before)
 
 
-def _approval_flag(approval: str) -> list[str]:
-    """`untrusted` asks more than any value of the flag, but is known to the configuration."""
-    if approval == "untrusted":
-        return ["-c", 'approval_policy="untrusted"']
-    return ["-a", approval if approval in _APPROVALS else "on-request"]
+def _expressible(approval: str | None, sandbox: str | None) -> tuple[str | None, str | None]:
+    """Approval and sandbox in words that Codex takes, nowhere wider than given.
+
+    An approval without a word (`untrusted` is no longer supported) asks more than `on-request` does
+    in a folder it may write in, so it becomes `on-request` with nothing writable.
+    """
+    if sandbox is not None and sandbox not in _SANDBOXES:
+        sandbox = "read-only"
+    if approval is None or approval in _APPROVALS:
+        return approval and _APPROVALS[approval], sandbox
+    return "on-request", "read-only"
 
 
 def _pause_step(native_id: str) -> LaunchStep:

@@ -3,9 +3,11 @@
 Every field is optional: a file from another version must not be damaged for lacking one.
 """
 
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import msgspec
+
+P = TypeVar("P")
 
 
 class Content(msgspec.Struct):
@@ -20,20 +22,26 @@ class Metadata(msgspec.Struct):
     compaction_output: bool = False
 
 
-class Line(msgspec.Struct):
-    """One line. The payload's type is decided by `type` and its own `type`."""
-
-    type: str
-    payload: msgspec.Raw
-    timestamp: str = ""
-    ordinal: int | None = None
-    metadata: Metadata | None = None
-
-
 class Kind(msgspec.Struct):
     """A payload's own type."""
 
     type: str = ""
+
+
+class Peek(msgspec.Struct):
+    """The types of a line and of its payload, which together say how to read the rest."""
+
+    type: str
+    payload: Kind
+
+
+class Line(msgspec.Struct, Generic[P]):
+    """One line."""
+
+    payload: P
+    timestamp: str = ""
+    ordinal: int | None = None
+    metadata: Metadata | None = None
 
 
 class Git(msgspec.Struct):
@@ -138,6 +146,19 @@ class UserMessageLine(msgspec.Struct):
     """What the user typed (older files)."""
 
     message: str = ""
+
+
+class NativeGoal(msgspec.Struct):
+    """A goal as Codex says it."""
+
+    objective: str = ""
+    status: str = ""
+
+
+class GoalLine(msgspec.Struct):
+    """The goal was changed from outside a turn."""
+
+    goal: NativeGoal | None = None
 
 
 class TokenInfo(msgspec.Struct):
@@ -249,5 +270,5 @@ class OutputItem(msgspec.Struct):
 
 
 Item = MessageItem | ReasoningItem | CallItem | ShellCallItem | OutputItem
-Told = TaskLine | UserMessageLine | TokenCountLine | SettingsLine | ItemCompletedLine
+Told = TaskLine | UserMessageLine | TokenCountLine | SettingsLine | ItemCompletedLine | GoalLine
 Payload = SessionMetaLine | TurnContextLine | UsageLine | CompactedLine | Item | Told

@@ -10,6 +10,7 @@ from resumed.daemon.agents.codex.emit import AGENT, Emitter
 from resumed.daemon.agents.codex.names import native_id_in
 from resumed.daemon.agents.codex.state import Permissions, TranslatorState
 from resumed.daemon.agents.identity import derived_id, imported_thread_id, namespace
+from resumed.daemon.ports.git_origin import normalise_origin
 from resumed.restore.events import SCHEMA_VERSION
 from resumed.restore.events.session import (
     AgentRef,
@@ -54,7 +55,9 @@ def begin_session(emitter: Emitter, meta: lines.SessionMetaLine) -> None:
             created_at=meta.timestamp,
             reason="fork" if forked_from else "import",
             forked_from=forked_from,
-            git=GitRef(sha=git.commit_hash, branch=git.branch, origin=git.repository_url),
+            git=GitRef(
+                sha=git.commit_hash, branch=git.branch, origin=normalise_origin(git.repository_url or "")
+            ),
         )
     )
     if meta.cli_version:

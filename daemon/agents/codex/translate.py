@@ -10,7 +10,13 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from resumed.daemon.agents.codex import lines
-from resumed.daemon.agents.codex.calls import begin_call, begin_shell_call, complete_item, end_call
+from resumed.daemon.agents.codex.calls import (
+    begin_call,
+    begin_shell_call,
+    complete_item,
+    end_call,
+    update_goal,
+)
 from resumed.daemon.agents.codex.conversation import (
     add_message,
     add_reasoning,
@@ -41,14 +47,15 @@ P = TypeVar("P", bound=Payload)
 
 
 class _Row(NamedTuple):
-    """How one kind of payload is decoded, and what becomes of it."""
+    """How one kind of line is decoded, and what becomes of its payload."""
 
-    decode: Callable[[msgspec.Raw], Payload]
+    decode: Callable[[bytes], Line[Any]]
     translate: Callable[[Emitter, Any], None]
 
 
 def _row(payload: type[P], translate: Callable[[Emitter, P], None]) -> _Row:
-    return _Row(msgspec.json.Decoder(payload).decode, translate)
+    generic: Any = Line
+    return _Row(msgspec.json.Decoder(generic[payload]).decode, translate)
 
 
 _LINES = {
@@ -66,6 +73,7 @@ _EVENTS = {
     "user_message": _row(lines.UserMessageLine, add_told_message),
     "token_count": _row(lines.TokenCountLine, count_tokens),
     "thread_settings_applied": _row(lines.SettingsLine, apply_settings),
+    "thread_goal_updated": _row(lines.GoalLine, update_goal),
     "item_completed": _row(lines.ItemCompletedLine, complete_item),
 }
 _ITEMS = {
@@ -80,11 +88,8 @@ _ITEMS = {
 }
 _TABLES = {"response_item": _ITEMS, "event_msg": _EVENTS}
 _decode_state = msgspec.msgpack.Decoder(TranslatorState).decode
-_decode_outer = msgspec.json.Decoder(Line).decode
-_decode_kind = msgspec.json.Decoder(lines.Kind).decode
+_peek = msgspec.json.Decoder(lines.Peek).decode
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-_TYPE_PREFIX = b'{"type":"'
-_KIND_HEAD = 64
 
 
 class Translator:
@@ -107,15 +112,16 @@ class Translator:
         """
         emitter = self._emitter
         emitter.events = []
-        outer, row, payload = _decode(line)
+        row, decoded = _decode(line)
         state = self._state
         state.lines += 1
         if state.held is not None:
-            settle_held_message(emitter, payload)
-        if row is not None and payload is not None:
-            emitter.at_line(offset, outer)
+            settle_held_message(emitter, None if decoded is None else decoded.payload)
+        if row is not None and decoded is not None:
+            emitter.at_line(offset, decoded)
+            payload = decoded.payload
             if not state.thread and not isinstance(payload, lines.SessionMetaLine):
-                begin_unnamed_session(emitter, outer.timestamp)
+                begin_unnamed_session(emitter, decoded.timestamp)
             if state.replayed:
                 leave_replay(state, payload)
             row.translate(emitter, payload)
@@ -124,34 +130,25 @@ class Translator:
 
 def decode_payload(line: bytes) -> Payload | None:
     """The payload of a line, if it is of a kind that is ours. Raises `UnreadableLine`."""
-    return _decode(line)[2]
+    decoded = _decode(line)[1]
+    return None if decoded is None else decoded.payload
 
 
-def _decode(line: bytes) -> tuple[Line, _Row | None, Payload | None]:
+def _decode(line: bytes) -> tuple[_Row | None, Line[Payload] | None]:
     try:
-        outer = _decode_outer(line)
-        table = _TABLES.get(outer.type)
-        row = _LINES.get(outer.type) if table is None else table.get(_kind_of(outer.payload))
-        return outer, row, None if row is None else row.decode(outer.payload)
+        types = _peek(line)
+        table = _TABLES.get(types.type)
+        row = _LINES.get(types.type) if table is None else table.get(types.payload.type)
+        return row, None if row is None else row.decode(line)
     except _UNREADABLE as problem:
         raise UnreadableLine(_what_is_wrong(line, problem)) from problem
-
-
-def _kind_of(payload: msgspec.Raw) -> str:
-    """The payload's own type; usually its first member, which saves a pass over it."""
-    head = bytes(memoryview(payload)[:_KIND_HEAD])
-    if head.startswith(_TYPE_PREFIX):
-        kind, end, _ = head[len(_TYPE_PREFIX) :].partition(b'"')
-        if end:
-            return kind.decode()
-    return _decode_kind(payload).type
 
 
 def _what_is_wrong(line: bytes, problem: Exception) -> str:
     if b"\0" in line:
         return "is only NUL bytes" if not line.strip(b"\0\r\n") else "contains NUL bytes"
-    if isinstance(problem, msgspec.ValidationError):
-        return "has an unexpected form"
     if line.startswith(b"{") and not line.rstrip().endswith(b"}"):
         return "is cut off in the middle"
+    if isinstance(problem, msgspec.ValidationError):
+        return "has an unexpected form"
     return "is not readable"

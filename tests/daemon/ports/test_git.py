@@ -26,7 +26,7 @@ async def test_main_work_tree(tmp_path: Path) -> None:
     assert (seen.top_level, seen.kind, seen.branch) == (str(project.root), "main", "main")
     assert (seen.sha, seen.tree) == (project.head(), project.git("rev-parse", "HEAD^{tree}"))
     assert seen.origin == "github.com/acme/shop"
-    assert not (seen.detached or seen.unborn or seen.in_progress)
+    assert (seen.detached, seen.unborn, seen.in_progress) == (False, False, None)
     assert seen.worktrees == (WorktreeEntry(str(project.root), "main", project.head(), False),)
 
 

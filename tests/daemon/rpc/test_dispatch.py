@@ -243,7 +243,7 @@ async def test_notifications_are_never_answered(dispatching: Dispatching) -> Non
 
 
 async def test_lsp_lives_beside_ours(dispatching: Dispatching) -> None:
-    initialize = {"processId": None, "rootUri": None, "capabilities": {}}
+    initialize: dict[str, Any] = {"processId": None, "rootUri": None, "capabilities": {}}
     assert await dispatching.error(1, "textDocument/hover", {}) == (-32002, "notInitialized")
     dispatching.send(2, "initialize", initialize)
     dispatching.raw({"jsonrpc": "2.0", "method": "initialized", "params": {}})

@@ -35,7 +35,7 @@ async def bodies(data: bytes, limit: int = 1000) -> list[bytes]:
         b"Content-Length: 2\r\n\r\n",
         b"content-length:2\r\n\r\n",
         b"CONTENT-LENGTH :   2  \r\n\r\n",
-        b"X-Other: yes\r\nContent-Type: application/vscode-jsonrpc; charset=utf-8\r\nContent-Length: 2\r\n\r\n",
+        b"X-Other: yes\r\nContent-Type: a/b; charset=utf-8\r\nContent-Length: 2\r\n\r\n",
         b"Content-Length: 2\n\n",
         b"Content-Length: 2\r\ncontent-length: 2\r\n\r\n",
     ],

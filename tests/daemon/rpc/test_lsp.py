@@ -7,7 +7,7 @@ from resumed.daemon.rpc.messages import Notification, Request
 from resumed.daemon.version import VERSION
 from resumed.protocol.errors import ErrorCode, ResumedError
 
-INITIALIZE = {"processId": None, "rootUri": None, "capabilities": {}}
+INITIALIZE: dict[str, Any] = {"processId": None, "rootUri": None, "capabilities": {}}
 
 
 @pytest.fixture

@@ -5,14 +5,16 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from resumed.daemon.storage import appender as appender_module
 from resumed.daemon.storage import disk
 from resumed.daemon.storage.appender import Appended, Appender, Outcome, StreamHome
+from resumed.daemon.storage.codec import encode_as
 from resumed.daemon.storage.errors import (
     EventConflict,
     EventRefused,
@@ -124,11 +126,23 @@ def test_a_refused_group_leaves_nothing_behind_and_no_gap(home: StreamHome) -> N
     assert stored(home) == ["kept", "last"]
 
 
+def test_an_event_without_an_id_is_refused(home: StreamHome) -> None:
+    nameless = msgspec.structs.replace(entry("a"), event_id="")
+    with appender(home) as opened:
+        assert isinstance(opened.commit([(meta(),), (nameless,)])[1], EventRefused)
+        assert opened.seq == 1
+
+
 def test_a_long_batch_goes_out_in_several_writes(home: StreamHome, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(appender_module, "GROUP_BYTES", 1000)
     writes: list[int] = []
     original = disk.write
-    monkeypatch.setattr(disk, "write", lambda fd, data: (writes.append(len(data)), original(fd, data)))
+
+    def write(descriptor: int, data: bytes | bytearray) -> None:
+        writes.append(len(data))
+        original(descriptor, data)
+
+    monkeypatch.setattr(disk, "write", write)
     with appender(home) as opened:
         outcomes = opened.commit([(meta(),), *((entry(f"{n}"),) for n in range(20))])
     assert [numbers(outcome) for outcome in outcomes] == [[n] for n in range(1, 22)]
@@ -191,7 +205,7 @@ def test_a_damaged_first_line_and_a_newer_version_can_only_be_read(home: StreamH
         Appender.open(home, now)
     home.first.write_bytes(whole)
     newer = wrapped(Segment(schema_version=99, n=1, prev_seq=2, prev_crc=whole[-11:-3].decode(), reason="x"))
-    segment_path(home.first, 1).write_bytes(appender_module.encode_as(newer, 3, now()))
+    segment_path(home.first, 1).write_bytes(encode_as(newer, 3, now()))
     with pytest.raises(StateReadOnly, match="newer version"):
         Appender.open(home, now)
     assert home.first.read_bytes() == whole
@@ -251,7 +265,7 @@ def test_when_no_file_can_be_begun_appends_fail_until_one_can(home: StreamHome) 
 
 
 @pytest.fixture
-def failing_sync(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], None]]:
+def failing_sync(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Make the next n syncs of files fail; data stays written, as it does on a real disk."""
     left = [0]
     original = disk.sync
@@ -263,7 +277,7 @@ def failing_sync(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], No
         original(descriptor)
 
     monkeypatch.setattr(disk, "sync", sync)
-    yield lambda times: left.__setitem__(0, times)
+    return lambda times: left.__setitem__(0, times)
 
 
 def test_after_a_failed_sync_nothing_unconfirmed_counts(

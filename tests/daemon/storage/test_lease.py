@@ -29,9 +29,7 @@ sys.stdin.read()
 
 def other_process(home: Path) -> "subprocess.Popen[bytes]":
     command = [sys.executable, "-c", PROGRAM, str(home), THREAD_ID]
-    return subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=program_environment()
-    )
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=program_environment())
 
 
 def test_a_held_thread_names_its_holder_to_the_same_process_too(tmp_path: Path) -> None:

@@ -154,6 +154,17 @@ def test_what_a_sealed_file_holds_behind_the_seal_does_not_count(first: Path) ->
         assert reading.position.file == "s.1.jsonl"
 
 
+def test_damage_before_a_seal_does_not_let_superseded_events_in(first: Path) -> None:
+    stored = lines(1, 2, 3, 4)
+    first.write_bytes(stored[0] + stored[1] + stored[2].replace(b"m3", b"M3") + stored[3])
+    segment_path(first, 1).write_bytes(segment_line(4, 3, checksum_of(stored[2])) + line("m4 again", 5))
+    reading = Reading(first)
+    assert texts(reading) == ["m1", "m2", "m4 again"]
+    assert [(damage.kind, damage.seq_before, damage.seq_after) for damage in reading.damage] == [
+        ("badLine", 2, 4)
+    ]
+
+
 def test_events_lost_before_a_seal_are_said(first: Path) -> None:
     stored = lines(1, 2, 3)
     segment_path(first, 1).write_bytes(segment_line(4, 3, checksum_of(stored[2])) + line("m5", 5))

@@ -24,6 +24,7 @@ from resumed.restore.events.envelope import Event
 from resumed.restore.events.session import AgentRef, SessionMeta
 from resumed.restore.events.worktree import WorktreeMeta
 from tests.support.streams import STREAM, THREAD_ID, TS, entry, largest_file, meta, now, texts, wrapped
+from tests.support.sync_gate import SyncGate
 
 ID = "5973b6c0-94b8-487b-a530-2aeb6098ae0e"
 SESSION = f"session:{ID}"
@@ -92,6 +93,21 @@ async def test_streams_go_on_in_the_next_process(layout: Layout) -> None:
     await second.close()
 
 
+async def test_a_released_stream_is_free_and_can_be_opened_again(layout: Layout, streams: Streams) -> None:
+    await streams.create(STREAM, meta())
+    appending = [asyncio.create_task(streams.append(STREAM, entry(f"{n}"))) for n in range(3)]
+    await asyncio.sleep(0)
+    await streams.release(STREAM)
+    await asyncio.gather(*appending)
+    other = Streams(layout, now)
+    await other.append(STREAM, entry("other"))
+    await other.close()
+    assert (await streams.append(STREAM, entry("last")))[0].seq == 6
+    await streams.release(STREAM)
+    await streams.release(STREAM)
+    assert texts(streams.read(STREAM)) == ["0", "1", "2", "other", "last"]
+
+
 async def test_a_stream_begins_with_the_meta_of_its_kind_and_id(layout: Layout, streams: Streams) -> None:
     for stream, first in (
         (STREAM, entry("a")),
@@ -141,7 +157,9 @@ async def test_creating_again_is_answered_and_by_another_event_refused(streams: 
 
 
 async def test_of_many_creators_one_wins(streams: Streams) -> None:
-    outcomes = await asyncio.gather(*(streams.create(STREAM, meta()) for _ in range(8)), return_exceptions=True)
+    outcomes = await asyncio.gather(
+        *(streams.create(STREAM, meta()) for _ in range(8)), return_exceptions=True
+    )
     assert sum(outcome == Appended(1, False) for outcome in outcomes) == 1
     assert sum(isinstance(outcome, StreamExists) for outcome in outcomes) == 7
     assert streams.last_durable(STREAM) == 1
@@ -188,17 +206,34 @@ async def test_many_tasks_and_streams_at_once(layout: Layout, streams: Streams) 
     await again.close()
 
 
-async def test_a_caller_that_goes_away_while_opening_leaves_no_lock_behind(layout: Layout) -> None:
+async def test_what_is_not_confirmed_is_not_read(streams: Streams, monkeypatch: pytest.MonkeyPatch) -> None:
+    gate = SyncGate(monkeypatch)
+    await streams.create(STREAM, meta())
+    await streams.append(STREAM, entry("a"))
+    gate.shut()
+    appending = asyncio.create_task(streams.append(STREAM, entry("b")))
+    await gate.until_reached()
+    assert (texts(streams.read(STREAM)), streams.last_durable(STREAM)) == (["a"], 2)
+    gate.open.set()
+    await appending
+    assert (texts(streams.read(STREAM)), streams.last_durable(STREAM)) == (["a", "b"], 3)
+
+
+async def test_a_caller_that_goes_away_while_opening_leaves_no_lock_behind(
+    layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first = Streams(layout, now)
     await first.create(STREAM, meta())
     await first.close()
     second = Streams(layout, now)
+    gate = SyncGate(monkeypatch)
+    gate.shut()
     gone = asyncio.create_task(second.append(STREAM, entry("a")))
-    while not second._openings:
-        await asyncio.sleep(0)
+    await gate.until_reached()
     gone.cancel()
     with pytest.raises(asyncio.CancelledError):
         await gone
+    gate.open.set()
     assert (await second.append(STREAM, entry("b")))[0].seq == 2
     await second.close()
     with pytest.raises(StorageFailed, match="closed"):

@@ -2,17 +2,17 @@
 
 import asyncio
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from resumed.daemon.storage import disk, writer
+from resumed.daemon.storage import writer
 from resumed.daemon.storage.appender import Appended, Appender, StreamHome
 from resumed.daemon.storage.errors import EventConflict, StorageFailed
 from resumed.daemon.storage.reader import Reading
 from resumed.daemon.storage.writer import Writer
 from tests.support.streams import appender, entry, meta, now, stream_home, texts
+from tests.support.sync_gate import SyncGate
 
 
 @pytest.fixture
@@ -26,35 +26,10 @@ async def opened(home: StreamHome) -> Writer:
     return made
 
 
-class Gate:
-    """Holds every sync of a file until it is opened, and counts them."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.open = threading.Event()
-        self.open.set()
-        self.reached = threading.Event()
-        self.syncs = 0
-        self._sync: Callable[[int], None] = disk.sync
-        monkeypatch.setattr(disk, "sync", self._held)
-
-    def _held(self, descriptor: int) -> None:
-        self.syncs += 1
-        self.reached.set()
-        assert self.open.wait(timeout=60)
-        self._sync(descriptor)
-
-    def shut(self) -> None:
-        self.reached.clear()
-        self.open.clear()
-
-    async def until_reached(self) -> None:
-        assert await asyncio.to_thread(self.reached.wait, 60)
-
-
 async def test_an_append_returns_after_the_sync_and_not_before(
     home: StreamHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gate = Gate(monkeypatch)
+    gate = SyncGate(monkeypatch)
     made = await opened(home)
     gate.shut()
     appending = asyncio.create_task(made.append((entry("a"),)))
@@ -70,7 +45,7 @@ async def test_an_append_returns_after_the_sync_and_not_before(
 async def test_what_waits_goes_out_with_one_sync_in_order(
     home: StreamHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gate = Gate(monkeypatch)
+    gate = SyncGate(monkeypatch)
     made = await opened(home)
     gate.shut()
     first = asyncio.create_task(made.append((entry("first"),)))
@@ -104,7 +79,7 @@ async def test_one_refusal_does_not_touch_the_others(home: StreamHome) -> None:
 
 
 async def test_a_cancelled_append_hurts_nobody(home: StreamHome, monkeypatch: pytest.MonkeyPatch) -> None:
-    gate = Gate(monkeypatch)
+    gate = SyncGate(monkeypatch)
     made = await opened(home)
     gate.shut()
     cancelled = asyncio.create_task(made.append((entry("a"),)))
@@ -121,7 +96,7 @@ async def test_a_cancelled_append_hurts_nobody(home: StreamHome, monkeypatch: py
 
 async def test_a_full_queue_makes_appenders_wait(home: StreamHome, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writer, "QUEUE_LIMIT", 3)
-    gate = Gate(monkeypatch)
+    gate = SyncGate(monkeypatch)
     made = await opened(home)
     gate.shut()
     before = gate.syncs
@@ -137,7 +112,7 @@ async def test_a_full_queue_makes_appenders_wait(home: StreamHome, monkeypatch: 
 async def test_close_finishes_what_waits_and_then_takes_nothing(
     home: StreamHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gate = Gate(monkeypatch)
+    gate = SyncGate(monkeypatch)
     made = await opened(home)
     gate.shut()
     appending = [asyncio.create_task(made.append((entry(f"{n}"),))) for n in range(5)]
@@ -168,14 +143,22 @@ async def test_an_unforeseen_error_is_told_to_all_and_the_writer_goes_on(
     await made.close()
 
 
-def test_a_loop_that_ended_without_close_leaves_the_lock_free(home: StreamHome) -> None:
-    async def leave() -> Writer:
-        return await opened(home)
+def test_a_loop_that_ended_without_close_leaves_the_lock_free(
+    home: StreamHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = SyncGate(monkeypatch)
 
-    left = asyncio.run(leave())
-    left._queue.put(None)
+    async def leave() -> "asyncio.Task[tuple[Appended, ...]]":
+        made = await opened(home)
+        gate.shut()
+        left = asyncio.create_task(made.append((entry("a"),)))
+        await gate.until_reached()
+        return left
+
+    assert asyncio.run(leave()).cancelled()
+    gate.open.set()
     for thread in threading.enumerate():
         if thread.name == "stream-writer":
             thread.join(timeout=60)
     with appender(home) as again:
-        assert again.seq == 1
+        assert again.seq == 2

@@ -1,0 +1,70 @@
+"""Answers given in advance: `--answer SUBSYSTEM.KIND[:PATH]=CHOICE[:TYPED]`.
+
+A key without a path answers every question of its kind; one with a path is for that question alone.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+
+from resumed.daemon.cli.failures import Exit, Failure
+from resumed.protocol.restore import Answer, Drift, DriftKind, Question
+from resumed.restore.asking import problem
+from resumed.restore.drift import READ_ONLY, RULES, drift_id
+
+_FORM = re.compile(r"(?P<kind>[A-Za-z_]+\.[A-Za-z]+)(?::(?P<path>.+))?=(?P<choice>[A-Za-z]+)(?::(?P<typed>.*))?")
+_KINDS: dict[str, DriftKind] = {drift_id(kind): kind for kind in RULES}
+
+Given = Mapping[str, Answer]
+
+
+def parse(texts: Iterable[str]) -> dict[str, Answer]:
+    """Read the options' texts. Raises `Failure` for a key or choice that no question has, or a key twice."""
+    given: dict[str, Answer] = {}
+    for text in texts:
+        found = _FORM.fullmatch(text)
+        if found is None:
+            raise _wrong(f"“{text}” is no answer.", "It looks like worktree.branchDiffers=stay.")
+        kind = _KINDS.get(found["kind"])
+        if kind is None:
+            raise _wrong(
+                f"“{found['kind']}” is no question.", "resumed check lists the questions with their keys."
+            )
+        choices = (*RULES[kind].choices, READ_ONLY)
+        if not RULES[kind].choices or found["choice"] not in choices:
+            raise _wrong(f"“{found['choice']}” is no choice of {found['kind']}.", f"It has {', '.join(choices)}.")
+        key = found["kind"] if found["path"] is None else f"{found['kind']}:{found['path']}"
+        if key in given:
+            raise _wrong(f"{key} is answered twice.", "Give one answer for each question.")
+        given[key] = Answer(choice=found["choice"], typed=found["typed"])
+    return given
+
+
+def answer_for(drift: Drift, given: Given) -> Answer | None:
+    """The answer given for this very question, else for its kind."""
+    return given.get(drift.id) or given.get(drift_id(drift.kind))
+
+
+def answers_for(question: Question, given: Given) -> dict[str, Answer]:
+    """The given answers to a round's questions, by drift id.
+
+    Raises `Failure` when one can't be taken; nothing must happen then.
+    """
+    answers = {drift.id: answer for drift in question.drifts if (answer := answer_for(drift, given))}
+    problems = [
+        found
+        for drift in question.drifts
+        if drift.id in answers and (found := problem(drift, answers[drift.id]))
+    ]
+    if problems:
+        raise _wrong(" ".join(problems), "Nothing was changed or started.")
+    return answers
+
+
+def unused(drifts: Iterable[Drift], given: Given) -> tuple[str, ...]:
+    """The keys given that none of these drifts asked for."""
+    asked = {key for drift in drifts for key in (drift.id, drift_id(drift.kind))}
+    return tuple(key for key in given if key not in asked)
+
+
+def _wrong(sentence: str, hint: str) -> Failure:
+    return Failure(sentence, hint, Exit.USAGE)

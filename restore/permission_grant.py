@@ -1,0 +1,131 @@
+"""What a new run may do, decided from the record, the ceiling and the choices.
+
+Never wider than the record without an explicit choice, and never above the ceiling with one. What is
+not on the scales counts as not recorded; a ceiling that can't be read is the safest, not "no limit".
+"""
+
+import msgspec
+
+from resumed.protocol.restore import DriftKind
+from resumed.restore.drift import drift_id
+from resumed.restore.probes import CeilingProbe, CeilingSeen, Seen
+from resumed.restore.subsystem import Choices, Target
+
+APPROVALS = ("untrusted", "on-request", "on-failure", "never")
+SANDBOXES = ("read-only", "workspace-write", "danger-full-access")
+SAFE_APPROVAL, SAFE_SANDBOX = "on-request", "read-only"
+KEPT_MODES = ("normal", "plan", "auto")
+
+
+class PermissionsState(msgspec.Struct, kw_only=True):
+    """The last of each that the record says; `None` where it says nothing."""
+
+    approval: str | None = None
+    sandbox: str | None = None
+    profile: str | None = None
+    mode: str = "normal"
+    objective: str | None = None
+    goal_status: str | None = None
+    ceiling_approval: str | None = None
+    ceiling_sandbox: str | None = None
+
+
+class Ceiling(msgspec.Struct, frozen=True, kw_only=True):
+    """The widest that is allowed. `readable` is false when it could not be told; then it is the
+    safest. `source` names where it comes from."""
+
+    approval: str
+    sandbox: str
+    readable: bool
+    source: str = ""
+
+
+class Granted(msgspec.Struct, frozen=True, kw_only=True):
+    """What the new run starts with."""
+
+    approval: str
+    sandbox: str
+    mode: str
+    pause_goal: bool
+
+
+def grant(state: PermissionsState, seen: Seen, choices: Choices, target: Target) -> Granted:
+    """Combine record, ceiling and choices. Without a choice the stricter is taken each time."""
+    limit = ceiling(seen, target)
+    approval, sandbox = capped(state, limit)
+    raised = raised_limits(state, limit) if chosen(choices, DriftKind.POLICY_LOOSER) == "adopt" else ()
+    if "sandbox" in raised:
+        sandbox = limit.sandbox
+    elif sandbox == SANDBOXES[-1] and chosen(choices, DriftKind.FULL_ACCESS) != "fullAccess":
+        sandbox = "workspace-write"
+    if bypasses(state, limit):
+        unasked = chosen(choices, DriftKind.NEVER_ASK) == "never"
+        approval = APPROVALS[-1] if unasked else _stricter(APPROVALS, approval, SAFE_APPROVAL)
+    elif "approval" in raised:
+        approval = limit.approval
+    mode = state.mode if state.mode in KEPT_MODES else "normal"
+    if mode == "plan" and chosen(choices, DriftKind.PLAN_MODE) == "normal":
+        mode = "normal"
+    return Granted(
+        approval=_stricter(APPROVALS, approval, limit.approval),
+        sandbox=SAFE_SANDBOX if mode == "plan" else _stricter(SANDBOXES, sandbox, limit.sandbox),
+        mode=mode,
+        pause_goal=state.goal_status == "active" and chosen(choices, DriftKind.ACTIVE_GOAL) != "continue",
+    )
+
+
+def ceiling(seen: Seen, target: Target) -> Ceiling:
+    """What a managed policy or our own settings allow at most."""
+    observation = seen.get(CeilingProbe(target.here.agent))
+    if isinstance(observation, CeilingSeen):
+        approval = observation.approval or APPROVALS[-1]
+        sandbox = observation.sandbox or SANDBOXES[-1]
+        if approval in APPROVALS and sandbox in SANDBOXES:
+            return Ceiling(approval=approval, sandbox=sandbox, readable=True, source=observation.source)
+    return Ceiling(approval=SAFE_APPROVAL, sandbox=SAFE_SANDBOX, readable=False)
+
+
+def recorded(state: PermissionsState) -> tuple[str, str] | None:
+    """The approval and sandbox on record; `None` unless both are there and known."""
+    if state.approval in APPROVALS and state.sandbox in SANDBOXES:
+        return state.approval, state.sandbox
+    return None
+
+
+def capped(state: PermissionsState, limit: Ceiling) -> tuple[str, str]:
+    """What the record allowed and the ceiling allows; without a record the safest."""
+    known = recorded(state)
+    if known is None:
+        approval = state.approval if state.approval in APPROVALS else SAFE_APPROVAL
+        known = _stricter(APPROVALS, approval, SAFE_APPROVAL), SAFE_SANDBOX
+    return _stricter(APPROVALS, known[0], limit.approval), _stricter(SANDBOXES, known[1], limit.sandbox)
+
+
+def bypasses(state: PermissionsState, limit: Ceiling) -> bool:
+    """Whether it ran without asking, and the ceiling still allows that."""
+    unasked = state.mode == "bypass" or capped(state, limit)[0] == APPROVALS[-1]
+    return unasked and limit.approval == APPROVALS[-1]
+
+
+def raised_limits(state: PermissionsState, limit: Ceiling) -> tuple[str, ...]:
+    """Of `approval` and `sandbox`, those that only the ceiling held down when this was recorded,
+    and that it would let go further now."""
+    known = recorded(state)
+    if known is None or not limit.readable:
+        return ()
+    raised = []
+    if known[0] == state.ceiling_approval and APPROVALS.index(limit.approval) > APPROVALS.index(known[0]):
+        raised.append("approval")
+    if known[1] == state.ceiling_sandbox and SANDBOXES.index(limit.sandbox) > SANDBOXES.index(known[1]):
+        raised.append("sandbox")
+    return tuple(raised)
+
+
+def chosen(choices: Choices, kind: DriftKind) -> str | None:
+    """The choice taken for a kind of the permissions."""
+    answer = choices.get(drift_id(kind))
+    return answer.choice if answer else None
+
+
+def _stricter(scale: tuple[str, ...], first: str, second: str) -> str:
+    return scale[min(scale.index(first), scale.index(second))]

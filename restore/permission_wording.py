@@ -1,0 +1,159 @@
+"""The questions about what the agent may do, and how what it got compares, in words for people."""
+
+from resumed.protocol.restore import Difference, Drift, DriftKind
+from resumed.restore.drift import Wording, asked, informed
+from resumed.restore.permission_grant import (
+    APPROVALS,
+    SANDBOXES,
+    Ceiling,
+    Granted,
+    PermissionsState,
+    bypasses,
+    capped,
+    raised_limits,
+    recorded,
+)
+from resumed.restore.subsystem import Target
+from resumed.restore.wording import APPROVAL_WORDS, SANDBOX_WORDS, agent_name, listed, one_line
+
+
+def loose_sandbox() -> Drift:
+    """It could change anything."""
+    wording = Wording(
+        title="Last time it could change anything on this computer.",
+        reason="We never turn that back on by ourselves.",
+        labels={
+            "workspaceWrite": "Let it write only in this folder",
+            "fullAccess": "Full access, this run only",
+        },
+    )
+    return asked(
+        DriftKind.FULL_ACCESS,
+        wording,
+        differences=(Difference(what="may change", recorded="anything", now="your choice"),),
+    )
+
+
+def loose_approval() -> Drift:
+    """It ran without asking."""
+    wording = Wording(
+        title="Last time it ran without asking you.",
+        reason="We never turn that back on by ourselves.",
+        labels={"onRequest": "Start with questions on", "never": "Without questions, this run only"},
+    )
+    return asked(
+        DriftKind.NEVER_ASK,
+        wording,
+        differences=(Difference(what="asks", recorded="never", now="your choice"),),
+    )
+
+
+def stricter(state: PermissionsState, limit: Ceiling) -> Drift | None:
+    """The ceiling is lower than what was recorded."""
+    known = recorded(state)
+    if known is None:
+        return None
+    approval, sandbox = capped(state, limit)
+    unasked = state.mode == "bypass" and not bypasses(state, limit)
+    rows = []
+    if approval != known[0] or unasked:
+        before = "never asks" if unasked else APPROVAL_WORDS[known[0]]
+        rows.append(Difference(what="asks", recorded=before, now=APPROVAL_WORDS[approval]))
+    if sandbox != known[1]:
+        before, now = SANDBOX_WORDS[known[1]], SANDBOX_WORDS[sandbox]
+        rows.append(Difference(what="may change", recorded=before, now=now))
+    if not rows:
+        return None
+    if limit.readable:
+        title = "The policy here allows less than this conversation had."
+        reason = f"The policy is kept ({limit.source})." if limit.source else "The policy is kept."
+    else:
+        title = "What the policy here allows is not known."
+        reason = "It could not be read, so only the safest is allowed."
+    return informed(DriftKind.POLICY_STRICTER, Wording(title=title, reason=reason), differences=tuple(rows))
+
+
+def looser(state: PermissionsState, limit: Ceiling) -> Drift | None:
+    """The ceiling that held the record down is higher now."""
+    raised, known = raised_limits(state, limit), recorded(state)
+    if known is None or not raised:
+        return None
+    rows = {
+        "approval": Difference(
+            what="asks", recorded=APPROVAL_WORDS[known[0]], now=f"allowed: {APPROVAL_WORDS[limit.approval]}"
+        ),
+        "sandbox": Difference(
+            what="may change",
+            recorded=SANDBOX_WORDS[known[1]],
+            now=f"allowed: {SANDBOX_WORDS[limit.sandbox]}",
+        ),
+    }
+    # What has its own word to be typed elsewhere has it here too.
+    word = {
+        "full": "sandbox" in raised and limit.sandbox == SANDBOXES[-1],
+        "skip": "approval" in raised and limit.approval == APPROVALS[-1],
+    }
+    wider = [rows[name].now.removeprefix("allowed: ") for name in raised]
+    return asked(
+        DriftKind.POLICY_LOOSER,
+        Wording(
+            title="The policy here allows more than this conversation had.",
+            reason="It was held to less when it stopped. Nothing is widened by itself.",
+            labels={"keep": "Keep what it had", "adopt": "Allow what the policy allows now"},
+            details={"adopt": f"It {listed(wider)}."},
+            typed={"adopt": needed} if (needed := next((w for w in word if word[w]), "")) else {},
+        ),
+        differences=tuple(rows[name] for name in raised),
+        facts={"approval": limit.approval, "sandbox": limit.sandbox},
+    )
+
+
+def plan_mode(target: Target) -> Drift:
+    """It was planning."""
+    return asked(
+        DriftKind.PLAN_MODE,
+        Wording(
+            title="It was still planning.",
+            reason=f"{agent_name(target.here.agent)} was in plan mode and had not been allowed to edit.",
+            labels={"plan": "Stay in plan mode", "normal": "Let it edit"},
+            details={"plan": "It may read, and write nothing."},
+        ),
+        differences=(Difference(what="mode", recorded="plan", now="your choice"),),
+    )
+
+
+def active_goal(state: PermissionsState, target: Target) -> Drift:
+    """It would start by itself."""
+    agent = agent_name(target.here.agent)
+    return asked(
+        DriftKind.ACTIVE_GOAL,
+        Wording(
+            title="It has a goal that it pursues by itself.",
+            reason=f"Without a message from you {agent} would work on “{one_line(state.objective or '')}”.",
+            labels={"pause": "Start paused", "continue": "Let it continue by itself"},
+        ),
+        differences=(Difference(what="goal", recorded="active", now="your choice"),),
+        facts={"objective": state.objective or ""},
+    )
+
+
+def summary(state: PermissionsState, granted: Granted) -> str:
+    """What it may do and how that compares with the record, on one line."""
+    words = f"{APPROVAL_WORDS[granted.approval]}, {SANDBOX_WORDS[granted.sandbox]}"
+    return f"{words}: {_compared(state, granted)}"
+
+
+def _compared(state: PermissionsState, granted: Granted) -> str:
+    known = recorded(state)
+    if known is None:
+        return "the record does not say"
+    # In plan mode it could write nothing, and while bypassing it asked nothing, whatever was set.
+    before_approval = APPROVALS[-1] if state.mode == "bypass" else known[0]
+    before_sandbox = SANDBOXES[0] if state.mode == "plan" else known[1]
+    approval = APPROVALS.index(granted.approval) - APPROVALS.index(before_approval)
+    sandbox = SANDBOXES.index(granted.sandbox) - SANDBOXES.index(before_sandbox)
+    if approval > 0 or sandbox > 0 or (state.mode == "plan" and granted.mode != "plan"):
+        return "more than before, as you chose"
+    if approval < 0 or sandbox < 0 or state.mode not in (granted.mode, "bypass"):
+        return "less than before, nothing wider"
+    return "as before, nothing wider"

@@ -1,0 +1,171 @@
+"""The question about the place itself: gone, moved, deleted, replaced, or another project's."""
+
+from resumed.protocol.restore import Difference, Drift, DriftKind
+from resumed.restore.drift import Wording, asked
+from resumed.restore.place import (
+    Place,
+    WorktreeState,
+    branch_at,
+    branch_is_gone,
+    commit_is_gone,
+    free_candidate,
+    same_repository,
+)
+from resumed.restore.probes import RepositoryProbe, RepositorySeen, Seen
+from resumed.restore.subsystem import Target
+from resumed.restore.wording import operation_name, short_path, short_sha
+
+
+def place_question(state: WorktreeState, place: Place, seen: Seen, target: Target) -> Drift:
+    """The question about the place itself."""
+    kind = place.kind or DriftKind.GONE
+    wording = {
+        DriftKind.OTHER_PROJECT: _other_project,
+        DriftKind.MOVED: _moved,
+        DriftKind.WORKTREE_REMOVED: _worktree_removed,
+    }.get(kind, _lost)(state, place, seen, target)
+    here = _here(seen, target)
+    branch = branch_at(state, place, seen)
+    return asked(
+        kind,
+        wording,
+        differences=_differences(state, place, here, target),
+        facts={
+            "root": state.root,
+            "here": target.here.root,
+            "base": place.base or "",
+            "branch": (place.repository.branch or "") if place.repository else "",
+            "recorded": (branch.sha or "") if branch else "",
+            "hereBranch": (here.branch or "") if here else "",
+            "hereSha": (here.sha or "") if here else "",
+            "newFolder": free_candidate(place.base or state.root, state, seen) or "",
+        },
+    )
+
+
+def _other_project(state: WorktreeState, place: Place, seen: Seen, target: Target) -> Wording:
+    home = target.here.home
+    there, here = short_path(place.base or state.root, home), short_path(target.here.root, home)
+    same = same_repository(state, target.here.root, seen) == "same"
+    what = "another checkout of the same repository" if same else "a different repository"
+    return Wording(
+        title="This conversation belongs to another checkout."
+        if same
+        else "This conversation belongs to another project.",
+        reason=f"It ran in {there}; this is {here}, {what}.",
+        labels={"open": f"Open {there} and continue there"},
+        details={"open": f"{here} is not touched."},
+    )
+
+
+def _moved(state: WorktreeState, place: Place, seen: Seen, target: Target) -> Wording:
+    here = short_path(target.here.root, target.here.home)
+    sure = "is the same repository" if place.certain else "looks like the same repository"
+    return Wording(
+        title="The project folder has moved.",
+        reason=f"Was {short_path(state.root, target.here.home)}; {here} {sure}.",
+        labels={"relink": f"Use {here} from now on"},
+    )
+
+
+def _worktree_removed(state: WorktreeState, place: Place, seen: Seen, target: Target) -> Wording:
+    home = target.here.home
+    branch = branch_at(state, place, seen)
+    where = short_path(state.root, home)
+    gone = branch_is_gone(state, place, seen)
+    if branch is not None:
+        kept = f"Branch {state.branch} still exists. "
+    elif gone:
+        kept = f"Branch {state.branch} is gone too. "
+    else:
+        kept = ""
+    candidate = free_candidate(place.base or state.root, state, seen)
+    labels = {"recreate": "Recreate it at the same place"}
+    if candidate is not None:
+        labels["newWorktree"] = f"Make it at {short_path(candidate, home)}"
+    obstacle: dict[str, str] = {}
+    if branch is not None and branch.checked_out_at == state.root:
+        obstacle = {"newWorktree": f"{state.branch} still belongs to the deleted folder"}
+    elif branch is not None and branch.checked_out_at is not None:
+        taken = f"{state.branch} is checked out in {short_path(branch.checked_out_at, home)}"
+        obstacle = dict.fromkeys(labels, taken)
+    elif branch is None and state.branch is not None and not gone:
+        obstacle = dict.fromkeys(labels, f"{state.branch} could not be looked at")
+    elif branch is None and commit_is_gone(state, target.here.root, seen):
+        obstacle = dict.fromkeys(labels, "neither its branch nor its commit is there any more")
+    return Wording(
+        title="The worktree it ran in was deleted."
+        if place.certain
+        else "The folder it ran in is gone; it looks like a deleted worktree.",
+        reason=f"It was {where}. {kept}Your checkout {short_path(target.here.root, home)} is not touched.",
+        labels=labels,
+        details={"recreate": "Ignored files (.env, node_modules) and uncommitted edits will be missing."},
+        not_possible=obstacle,
+    )
+
+
+def _lost(state: WorktreeState, place: Place, seen: Seen, target: Target) -> Wording:
+    home = target.here.home
+    where, here = short_path(state.root, home), short_path(target.here.root, home)
+    title, reason = {
+        DriftKind.STUB: (
+            "The folder is not the worktree it was.",
+            f"{where} is there, but it is only a plain folder now.",
+        ),
+        DriftKind.OTHER_REPOSITORY: (
+            "Another repository is at that place now.",
+            f"{where} holds a different repository than the one it ran in.",
+        )
+        if place.certain
+        else (
+            "Which repository is at that place is not known.",
+            f"{where} could not be compared with the repository that it ran in.",
+        ),
+    }.get(
+        place.kind or DriftKind.GONE,
+        ("The folder it ran in is gone.", f"{where} is not there.")
+        if place.certain
+        else ("The folder it ran in could not be looked at.", f"What is at {where} is not known."),
+    )
+    labels = {}
+    details, obstacle = {}, {}
+    checkout = _here(seen, target)
+    if place.source is not None and checkout is not None and target.here.root != state.root:
+        labels["relink"] = f"Use {here} from now on"
+        reason += f" {here} is a checkout of the same repository."
+        details["relink"] = f"It is on {checkout.branch or 'no branch'} ({short_sha(checkout.sha)})."
+        if checkout.in_progress:
+            obstacle["relink"] = f"a {operation_name(checkout.in_progress)} is half finished there"
+    return Wording(title=title, reason=reason, labels=labels, details=details, not_possible=obstacle)
+
+
+def _differences(
+    state: WorktreeState, place: Place, here: RepositorySeen | None, target: Target
+) -> tuple[Difference, ...]:
+    home = target.here.home
+    rows = [
+        Difference(
+            what="folder", recorded=short_path(state.root, home), now=short_path(target.here.root, home)
+        )
+    ]
+    if state.origin or (here and here.origin):
+        rows.append(
+            Difference(
+                what="repository",
+                recorded=state.origin or "not known",
+                now=(here.origin if here else None) or "none",
+            )
+        )
+    if state.branch or (here and here.branch):
+        now = f"{here.branch or 'no branch'} ({short_sha(here.sha)})" if here else "none"
+        rows.append(
+            Difference(
+                what="branch", recorded=f"{state.branch or 'no branch'} ({short_sha(state.sha)})", now=now
+            )
+        )
+    return tuple(rows)
+
+
+def _here(seen: Seen, target: Target) -> RepositorySeen | None:
+    here = seen.get(RepositoryProbe(target.here.root))
+    return here if isinstance(here, RepositorySeen) else None

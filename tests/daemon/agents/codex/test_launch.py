@@ -1,0 +1,71 @@
+"""The command that continues a session: explicit, never wider than recorded, never a bypass."""
+
+import pytest
+
+from resumed.daemon.agents.codex.launch import CodexLauncher
+from resumed.protocol.restore import LaunchPlan
+from resumed.restore.effects import LaunchFacts
+
+ID = "01a22dbd-6721-7b02-8d3d-d77a010ed4f3"
+
+
+def plan(
+    approval: str | None = "on-request",
+    sandbox: str | None = "workspace-write",
+    model: str | None = "gpt-5.5",
+    pause_goal: bool = False,
+) -> LaunchPlan:
+    facts = LaunchFacts(
+        agent="codex",
+        native_id=ID,
+        folder="/home/dev/repo",
+        approval=approval,
+        sandbox=sandbox,
+        model=model,
+        pause_goal=pause_goal,
+    )
+    made = CodexLauncher().plan(facts)
+    assert made is not None
+    return made
+
+
+def test_the_whole_command() -> None:
+    assert plan() == LaunchPlan(
+        argv=(
+            *("codex", "resume", ID, "-C", "/home/dev/repo"),
+            *("-s", "workspace-write", "-a", "on-request", "-m", "gpt-5.5"),
+        ),
+        folder="/home/dev/repo",
+    )
+
+
+def test_what_is_not_known_is_left_out() -> None:
+    assert plan(None, None, None).argv == ("codex", "resume", ID, "-C", "/home/dev/repo")
+
+
+@pytest.mark.parametrize(
+    ("approval", "sandbox", "flags"),
+    [
+        ("never", "danger-full-access", ("-s", "danger-full-access", "-a", "never")),
+        ("on-failure", "workspace-write", ("-s", "workspace-write", "-a", "on-request")),
+        ("untrusted", "workspace-write", ("-s", "read-only", "-a", "on-request")),
+        ("granular", None, ("-s", "read-only", "-a", "on-request")),
+        ("never", "external-sandbox", ("-s", "read-only", "-a", "never")),
+        ("--dangerously-bypass-approvals-and-sandbox", "x", ("-s", "read-only", "-a", "on-request")),
+    ],
+)
+def test_a_word_that_codex_does_not_take_becomes_a_stricter_one(
+    approval: str, sandbox: str | None, flags: tuple[str, ...]
+) -> None:
+    assert plan(approval, sandbox, None).argv[5:] == flags
+
+
+def test_a_goal_is_paused_first() -> None:
+    (step,) = plan(pause_goal=True).before
+    assert step.argv == ("codex", "app-server")
+    assert [request["method"] for request in step.requests] == [
+        "initialize",
+        "initialized",
+        "thread/goal/set",
+    ]
+    assert step.requests[2]["params"] == {"threadId": ID, "status": "paused", "origin": "user"}

@@ -1,0 +1,91 @@
+"""The narrowest of a managed policy and our own settings."""
+
+from pathlib import Path
+
+import pytest
+
+from resumed.daemon.ports.policy import Policy
+from resumed.restore.probes import CeilingSeen, Unseen
+
+
+async def ceiling(
+    folder: Path, settings: str | None, requirements: str | None, agent: str = "codex"
+) -> CeilingSeen | Unseen:
+    """The ceiling with these two files; `None` leaves a file out."""
+    for name, content in (("settings.toml", settings), ("requirements.toml", requirements)):
+        if content is not None:
+            (folder / name).write_text(content)
+    return await Policy(str(folder / "settings.toml"), str(folder / "requirements.toml")).ceiling(agent)
+
+
+async def test_no_files_no_limit(tmp_path: Path) -> None:
+    assert await ceiling(tmp_path, None, None) == CeilingSeen()
+    assert await ceiling(tmp_path, "[other]\nx = 1\n", "other = 1\n") == CeilingSeen()
+
+
+async def test_own_settings(tmp_path: Path) -> None:
+    text = '[permissions]\napproval = "on-request"\nsandbox = "workspace-write"\n'
+    assert await ceiling(tmp_path, text, None, "other") == CeilingSeen(
+        approval="on-request", sandbox="workspace-write", source=str(tmp_path / "settings.toml")
+    )
+
+
+@pytest.mark.parametrize(
+    ("allowed", "expected"),
+    [
+        ('["untrusted"]', "untrusted"),
+        ('["on-request", "untrusted"]', "on-request"),
+        ('["on-failure", "untrusted"]', "on-failure"),
+        ('["never", "on-failure"]', "never"),
+        ('["granular", "on-request"]', "on-request"),
+        ('["granular"]', "untrusted"),
+        ("[]", "untrusted"),
+    ],
+)
+async def test_codex_requirements(tmp_path: Path, allowed: str, expected: str) -> None:
+    seen = await ceiling(tmp_path, None, f"allowed_approval_policies = {allowed}\n")
+    assert seen == CeilingSeen(approval=expected, source=str(tmp_path / "requirements.toml"))
+
+
+async def test_the_narrowest_of_both(tmp_path: Path) -> None:
+    own = '[permissions]\napproval = "on-request"\nsandbox = "danger-full-access"\n'
+    managed = 'allowed_approval_policies = ["never"]\nallowed_sandbox_modes = ["read-only"]\n'
+    assert await ceiling(tmp_path, own, managed) == CeilingSeen(
+        approval="on-request",
+        sandbox="read-only",
+        source=f"{tmp_path / 'settings.toml'}, {tmp_path / 'requirements.toml'}",
+    )
+
+
+async def test_a_managed_policy_of_codex_is_not_another_agents(tmp_path: Path) -> None:
+    managed = 'allowed_sandbox_modes = ["read-only"]\n'
+    assert await ceiling(tmp_path, None, managed, "claude") == CeilingSeen()
+
+
+@pytest.mark.parametrize(
+    ("settings", "requirements"),
+    [
+        ("[permissions\n", None),
+        ('[permissions]\napproval = "on_request"\n', None),
+        ("[permissions]\nsandbox = 1\n", None),
+        ('[permissions]\naproval = "untrusted"\n', None),
+        ("permissions = 1\n", None),
+        (None, "allowed_sandbox_modes = 'read-only'\n"),
+        (None, "allowed_approval_policies = [1]\n"),
+        (None, "= 1\n"),
+    ],
+)
+async def test_what_cannot_be_understood_is_not_known(
+    tmp_path: Path, settings: str | None, requirements: str | None
+) -> None:
+    seen = await ceiling(tmp_path, settings, requirements)
+    assert isinstance(seen, Unseen)
+    assert seen.reason.startswith(f"failed: {tmp_path}")
+
+
+async def test_what_cannot_be_read_is_not_known(tmp_path: Path) -> None:
+    (tmp_path / "settings.toml").mkdir()
+    assert isinstance(await ceiling(tmp_path, None, None), Unseen)
+    (tmp_path / "settings.toml").rmdir()
+    (tmp_path / "settings.toml").write_bytes(b"\xff\xfe")
+    assert isinstance(await ceiling(tmp_path, None, None), Unseen)

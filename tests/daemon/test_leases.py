@@ -1,0 +1,38 @@
+"""A thread is held by one, and whoever comes second is told by whom."""
+
+import uuid
+
+import pytest
+
+from resumed.daemon.leases import Leases
+from resumed.daemon.ports.clock import SystemClock
+from resumed.daemon.runtime import state_folder
+from resumed.daemon.storage.layout import Layout
+from resumed.protocol.daemon import ClientInfo
+from resumed.protocol.errors import ErrorCode, ResumedError
+
+EDITOR = ClientInfo(name="editor", pid=4711)
+OTHER = ClientInfo(name="other")
+
+
+async def test_the_second_is_told_who_holds_it() -> None:
+    leases, thread = Leases(Layout.open(state_folder()), SystemClock()), str(uuid.uuid4())
+    lease = await leases.take(thread, EDITOR)
+    with pytest.raises(ResumedError) as refused:
+        await leases.take(thread, OTHER)
+    assert refused.value.code is ErrorCode.THREAD_BUSY
+    holder = refused.value.data.holder
+    assert holder is not None
+    assert (holder.name, holder.pid, holder.since) == ("editor", 4711, lease.holder.since)
+    assert refused.value.data.ways == ("attach", "fork")
+    assert leases.count == 1
+
+
+async def test_it_is_free_after_the_block_even_if_it_fails() -> None:
+    leases, thread = Leases(Layout.open(state_folder()), SystemClock()), str(uuid.uuid4())
+    with pytest.raises(RuntimeError):
+        async with leases.held(thread, EDITOR):
+            raise RuntimeError
+    assert leases.count == 0
+    async with leases.held(thread, OTHER):
+        assert leases.count == 1

@@ -1,0 +1,226 @@
+"""Making and removing linked work trees, and taking back what failed."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from resumed.restore.effects import NotPerformed
+from resumed.restore.steps import AddWorktree, RemoveWorktree
+from tests.support.git_port import seen_at
+from tests.support.performer import performed, real_performer, refused
+from tests.support.repository import Repository, every_byte, make_project, run_git
+
+
+def on_feature(project: Repository, path: Path) -> AddWorktree:
+    """A work tree at `path` on the existing branch `feature`."""
+    return AddWorktree(
+        repository=str(project.root), path=str(path), sha=project.branch_at("feature"), branch="feature"
+    )
+
+
+def on_new(project: Repository, path: Path) -> AddWorktree:
+    """A work tree at `path` on a branch `new` that does not exist yet."""
+    sha = project.branch_at("feature")
+    return AddWorktree(
+        repository=str(project.root), path=str(path), sha=sha, branch="new", create_branch=True
+    )
+
+
+def undo_of(verb: AddWorktree) -> RemoveWorktree:
+    """Takes the work tree back."""
+    return RemoveWorktree(
+        repository=verb.repository,
+        path=verb.path,
+        sha=verb.sha,
+        branch=verb.branch,
+        delete_branch=verb.create_branch,
+    )
+
+
+async def refused_unchanged(verb: AddWorktree | RemoveWorktree, around: Path) -> str:
+    """Why the verb is refused; fails the test if anything around changed."""
+    before = every_byte(around)
+    reason = await refused(verb)
+    assert every_byte(around) == before
+    return reason
+
+
+async def test_existing_branch_and_back(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    verb = on_feature(project, tmp_path / "linked")
+    before = every_byte(project.root)
+    evidence = await performed(verb)
+    assert evidence == {
+        "path": verb.path,
+        "branch": "feature",
+        "sha": verb.sha,
+        "already": False,
+        "created_folders": [],
+        "created_branch": None,
+    }
+    assert (tmp_path / "linked" / "added.txt").read_text() == "added\n"
+    assert (await performed(verb))["already"] is True
+    assert (await performed(undo_of(verb)))["removed"] is True
+    assert (await performed(undo_of(verb)))["removed"] is False
+    assert every_byte(project.root) == before
+    assert not (tmp_path / "linked").exists()
+
+
+async def test_new_branch_and_back(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    verb = on_new(project, tmp_path / "linked")
+    assert (await performed(verb))["created_branch"] == "new"
+    assert (await seen_at(verb.path)).branch == "new"
+    assert (await performed(undo_of(verb)))["deleted_branch"] == "new"
+    project.git("show-ref", "--verify", "--quiet", "refs/heads/new", ends_with=1)
+
+
+async def test_detached_with_missing_parents(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    path = tmp_path / "a" / "b" / "linked"
+    verb = AddWorktree(repository=str(project.root), path=str(path), sha=project.head())
+    assert (await performed(verb))["created_folders"] == [str(tmp_path / "a"), str(tmp_path / "a" / "b")]
+    assert (await seen_at(path)).detached
+
+
+async def test_from_a_linked_work_tree_and_from_a_bare_repository(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    project.git("branch", "other")
+    linked = project.worktree(tmp_path / "other", "other")
+    await performed(on_feature(linked, tmp_path / "linked"))
+    run_git(tmp_path, "clone", "--quiet", "--bare", str(project.root), "bare.git")
+    await performed(on_feature(Repository(tmp_path / "bare.git"), tmp_path / "of-bare"))
+    assert (await seen_at(tmp_path / "of-bare")).branch == "feature"
+
+
+async def test_removed_but_registered_is_replaced(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    linked = project.worktree(tmp_path / "linked", "feature")
+    linked.root.rename(tmp_path / "away")
+    await performed(on_feature(project, linked.root))
+    assert len((await seen_at(project.root)).worktrees) == 2
+
+
+async def test_a_branch_of_another_gone_work_tree_is_not_taken(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    project.worktree(tmp_path / "linked", "feature").root.rename(tmp_path / "away")
+    reason = await refused_unchanged(on_feature(project, tmp_path / "new"), tmp_path)
+    assert reason == f"feature is checked out in {tmp_path / 'linked'}, whose folder is gone"
+
+
+async def test_a_stale_entry_does_not_open_a_branch_that_is_in_use(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    project.git("branch", "other")
+    project.worktree(tmp_path / "gone", "other").root.rename(tmp_path / "away")
+    project.worktree(tmp_path / "linked", "feature")
+    reason = await refused_unchanged(on_feature(project, tmp_path / "gone"), tmp_path)
+    assert reason == f"feature is checked out in {tmp_path / 'linked'}"
+
+
+@pytest.mark.parametrize("kind", ["folder", "file", "link"])
+async def test_something_is_there(tmp_path: Path, kind: str) -> None:
+    project, path = make_project(tmp_path / "project"), tmp_path / "taken"
+    if kind == "folder":
+        (path / "inner").mkdir(parents=True)
+    elif kind == "file":
+        path.touch()
+    else:
+        path.symlink_to("nowhere")
+    reason = await refused_unchanged(on_feature(project, path), tmp_path)
+    assert reason == f"something is already at {path}"
+
+
+async def test_an_empty_folder_is_used(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    (tmp_path / "linked").mkdir()
+    await performed(on_feature(project, tmp_path / "linked"))
+
+
+async def test_other_refusals(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    root, head, path = str(project.root), project.head(), str(tmp_path / "new")
+    cases = {
+        "is not in this repository": AddWorktree(repository=root, path=path, sha="0" * 40),
+        "branch feature moved": AddWorktree(repository=root, path=path, sha=head, branch="feature"),
+        "there is no branch": AddWorktree(repository=root, path=path, sha=head, branch="missing"),
+        "is not a branch's name": AddWorktree(repository=root, path=path, sha=head, branch="--force"),
+        "is checked out in": AddWorktree(repository=root, path=path, sha=head, branch="main"),
+        "is not an absolute path": AddWorktree(repository=root, path="new", sha=head),
+        "does not name a folder": AddWorktree(repository=root, path=f"{path}/..", sha=head),
+        "inside the repository's own": AddWorktree(repository=root, path=f"{root}/.git/new", sha=head),
+        "moved to": AddWorktree(repository=root, path=path, sha=head, branch="feature", create_branch=True),
+    }
+    for expected, verb in cases.items():
+        assert expected in await refused_unchanged(verb, tmp_path)
+
+
+async def test_a_failed_checkout_leaves_nothing(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    project.git("config", "filter.broken.smudge", "false")
+    project.git("config", "filter.broken.required", "true")
+    (project.root / ".git" / "info" / "attributes").write_text("*.txt filter=broken\n")
+    reason = await refused_unchanged(on_new(project, tmp_path / "a" / "linked"), tmp_path)
+    assert reason.startswith("git could not make the folder: ")
+    assert "left behind" not in reason
+
+
+async def test_a_branch_that_moves_in_between_is_taken_back(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    fake = tmp_path / "fake-git"
+    fake.write_text(
+        f'#!/bin/sh\ncase " $* " in *" worktree add "*) git -C {project.root} branch -qf feature main;;'
+        ' esac\nexec git "$@"\n'
+    )
+    fake.chmod(0o755)
+    outcome = await real_performer(str(fake)).perform(on_feature(project, tmp_path / "linked"))
+    assert outcome == NotPerformed("git could not make the folder: its HEAD is not where it should be")
+    assert not (tmp_path / "linked").exists()
+    assert len((await seen_at(project.root)).worktrees) == 1
+
+
+async def test_a_half_made_one_is_not_called_done(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    verb = on_feature(project, tmp_path / "linked")
+    await performed(verb)
+    locked = project.root / ".git" / "worktrees" / "linked" / "locked"
+    locked.write_text("initializing")
+    assert "another git command is at work" in await refused_unchanged(verb, tmp_path)
+    assert "another git command is at work" in await refused_unchanged(undo_of(verb), tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["changed", "untracked", "ignored", "commit", "branch", "merge"])
+async def test_work_in_it_is_never_lost(tmp_path: Path, kind: str) -> None:
+    project = make_project(tmp_path / "project")
+    verb = on_new(project, tmp_path / "linked")
+    await performed(verb)
+    linked = Repository(tmp_path / "linked")
+    if kind in ("changed", "untracked", "ignored"):
+        (project.root / ".git" / "info" / "exclude").write_text(".env\n")
+        names = {"changed": "kept.txt", "untracked": "mine.txt", "ignored": ".env"}
+        linked.write({names[kind]: "mine\n"})
+    elif kind == "commit":
+        linked.commit({"more.txt": "more\n"})
+    elif kind == "branch":
+        linked.git("switch", "--quiet", "--create", "another")
+    else:
+        linked.git("merge", "--quiet", "--no-commit", "--no-ff", "--strategy=ours", "main")
+        (project.root / ".git" / "worktrees" / "linked" / "MERGE_HEAD").write_text(project.head())
+    reason = await refused_unchanged(undo_of(verb), tmp_path)
+    assert "lost" in reason or "moved on" in reason or "half finished" in reason
+
+
+async def test_only_a_linked_work_tree_of_this_repository_is_removed(tmp_path: Path) -> None:
+    project, other = make_project(tmp_path / "project"), make_project(tmp_path / "other")
+    for path in (project.root, other.root):
+        verb = RemoveWorktree(repository=str(project.root), path=str(path), sha=project.head(), branch="main")
+        assert "is not a linked work tree" in await refused_unchanged(verb, tmp_path)
+
+
+async def test_a_branch_that_moved_on_keeps_its_work_tree(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    verb = on_new(project, tmp_path / "linked")
+    await performed(verb)
+    os.rename(tmp_path / "linked", tmp_path / "away")
+    project.git("update-ref", "refs/heads/new", project.head())
+    assert "branch new moved to" in await refused_unchanged(undo_of(verb), tmp_path)

@@ -1,0 +1,148 @@
+"""A record is the same whether it was read whole or from a checkpoint, and never hides damage."""
+
+import os
+import uuid
+from pathlib import Path
+
+import pytest
+
+from resumed.daemon import records
+from resumed.daemon.agents.codex.adapter import codex_agent
+from resumed.daemon.ports.clock import SystemClock
+from resumed.daemon.runtime import state_folder
+from resumed.daemon.storage.layout import Layout
+from resumed.daemon.storage.streams import Streams
+from resumed.restore.events.envelope import Event, Payload, Source, SourceKind
+from resumed.restore.events.journal import RestoreClosed
+from resumed.restore.events.session import (
+    AgentRef,
+    EntryAdded,
+    PermissionsSet,
+    SessionMeta,
+    TurnStarted,
+    UsageRecorded,
+)
+from resumed.restore.events.thread import SessionLinked, ThreadMeta, ThreadPatched
+from tests.support.codex import NAMES, install_recording
+
+THREAD = "11111111-1111-4111-8111-111111111111"
+
+
+def _event(payload: Payload, at: str | None = None) -> Event:
+    return Event(payload=payload, event_id=str(uuid.uuid4()), src=Source(SourceKind.DIRECT, "test"), at=at)
+
+
+def _session(session_id: str, reason: str = "startup") -> SessionMeta:
+    return SessionMeta(
+        schema_version=1, thread_id=THREAD, session_id=session_id, agent=AgentRef(name="mine"),
+        source="direct", cwd="/somewhere", created_at="2026-11-30T10:00:00.000Z", reason=reason,
+    )  # fmt: skip
+
+
+async def _thread(streams: Streams) -> None:
+    meta = ThreadMeta(
+        schema_version=1, thread_id=THREAD, agent="mine", storage_class="own",
+        created_at="2026-11-30T10:00:00.000Z",
+    )  # fmt: skip
+    await streams.create(f"thread:{THREAD}", _event(meta))
+
+
+async def _run(streams: Streams, *payloads: Payload, reason: str = "startup") -> str:
+    session_id = str(uuid.uuid4())
+    await streams.create(f"session:{session_id}", _event(_session(session_id, reason)))
+    await streams.append(f"thread:{THREAD}", _event(SessionLinked(session_id=session_id)))
+    if payloads:
+        await streams.append(f"session:{session_id}", *map(_event, payloads))
+    return session_id
+
+
+def _streams() -> Streams:
+    return Streams(Layout.open(state_folder()), SystemClock().now)
+
+
+OWN = records.Source(thread_id=THREAD, agent=None, path=None)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_checkpoint_changes_nothing_but_the_cost(name: str) -> None:
+    path = install_recording(name, Path(os.environ["CODEX_HOME"]))
+    content = path.read_bytes()
+    lines = content.splitlines(keepends=True)
+    source = records.Source(thread_id=THREAD, agent=codex_agent(os.environ), path=path)
+    path.write_bytes(b"".join(lines[: len(lines) * 2 // 3]))
+    part = records.build(_streams(), source, None)
+    path.write_bytes(content)
+    whole = records.build(_streams(), source, None)
+    after = records.build(_streams(), source, part.checkpoint)
+    assert after.record == whole.record
+    assert after.lifecycle == whole.lifecycle
+
+
+async def test_runs_that_came_to_nothing_are_left_out() -> None:
+    streams = _streams()
+    await _thread(streams)
+    first = await _run(streams, PermissionsSet(cause="start", approval="on-request", sandbox="read-only"))
+    widened = PermissionsSet(cause="restore", approval="never", sandbox="danger-full-access")
+    await _run(streams, widened, RestoreClosed(restore_id="r", outcome="rolledBack"), reason="resume")
+    await _run(streams, widened, reason="resume")
+    third = await _run(
+        streams, PermissionsSet(cause="restore", approval="untrusted"),
+        RestoreClosed(restore_id="s", outcome="restored"), reason="resume",
+    )  # fmt: skip
+    record = records.build(streams, OWN, None).record
+    assert [run.session_id for run in record.runs] == [first, third]
+    permissions = record.states["permissions"]
+    assert (permissions.approval, permissions.sandbox) == ("untrusted", "read-only")
+    await streams.close()
+
+
+async def test_a_name_given_between_runs_counts() -> None:
+    streams = _streams()
+    await _thread(streams)
+    await _run(streams, TurnStarted(turn_id="t"), EntryAdded(kind="message", role="user", text="do it"))
+    assert records.build(streams, OWN, None).record.name == "do it"
+    await streams.append(f"thread:{THREAD}", _event(ThreadPatched(fields={"name": "Payments"})))
+    record = records.build(streams, OWN, None).record
+    assert record.name == "Payments"
+    assert record.open_turn
+    await streams.close()
+
+
+async def test_damage_is_counted_and_degrades_and_survives_a_checkpoint() -> None:
+    streams = _streams()
+    await _thread(streams)
+    usages = [
+        UsageRecorded(usage_id=str(n), input_tokens=1, cached_tokens=0, output_tokens=1) for n in range(200)
+    ]
+    session = await _run(streams, *usages)
+    await streams.close()
+    layout = Layout.open(state_folder())
+    path = layout.find_stream(f"session:{session}")
+    assert path is not None
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[50] = lines[50].replace(b'"input_tokens":1', b'"input_tokens":9')
+    path.write_bytes(b"".join(lines))
+    built = records.build(_streams(), OWN, None)
+    assert built.record.events_damaged > 0
+    assert built.record.damage
+    assert built.record.states["cost"].total.input == 199
+    assert "cost" in built.record.degraded
+    again = records.build(_streams(), OWN, built.checkpoint)
+    assert again.record == built.record
+
+
+async def test_an_older_event_behind_a_checkpoint_makes_it_read_everything() -> None:
+    streams = _streams()
+    await _thread(streams)
+    usages = [
+        UsageRecorded(usage_id=str(n), input_tokens=1, cached_tokens=0, output_tokens=1) for n in range(100)
+    ]
+    session = await _run(streams, *usages)
+    saved = records.build(streams, OWN, None).checkpoint
+    assert saved is not None
+    late = UsageRecorded(usage_id="late", input_tokens=5, cached_tokens=0, output_tokens=0)
+    await streams.append(f"session:{session}", _event(late, at="2026-01-01T00:00:00.000Z"))
+    after = records.build(streams, OWN, saved).record
+    assert after == records.build(streams, OWN, None).record
+    assert after.states["cost"].total.input == 105
+    await streams.close()

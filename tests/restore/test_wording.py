@@ -1,0 +1,82 @@
+import pytest
+from resumed.restore.permission_grant import APPROVALS, SANDBOXES
+from resumed.restore.wording import (
+    APPROVAL_WORDS,
+    SANDBOX_WORDS,
+    agent_name,
+    count,
+    listed,
+    one_line,
+    operation_name,
+    short_path,
+    short_sha,
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "home", "short"),
+    [
+        ("/home/dev/shop", "/home/dev", "~/shop"),
+        ("/home/dev", "/home/dev", "~"),
+        ("/home/developer/shop", "/home/dev", "/home/developer/shop"),
+        ("/srv/shop", "/home/dev", "/srv/shop"),
+        ("/srv/shop", "", "/srv/shop"),
+        ("/srv/shop", "/", "/srv/shop"),
+    ],
+)
+def test_the_home_folder_is_a_tilde(path: str, home: str, short: str) -> None:
+    assert short_path(path, home) == short
+
+
+def test_a_commit_is_seven_digits() -> None:
+    assert short_sha("0123456789abcdef") == "0123456"
+    assert short_sha(None) == short_sha("") == "not known"
+
+
+@pytest.mark.parametrize(
+    ("number", "noun", "plural", "words"),
+    [
+        (0, "file", None, "0 files"),
+        (1, "file", None, "1 file"),
+        (2, "file", None, "2 files"),
+        (1, "entry", "entries", "1 entry"),
+        (3, "entry", "entries", "3 entries"),
+    ],
+)
+def test_counts(number: int, noun: str, plural: str | None, words: str) -> None:
+    assert count(number, noun, plural) == words
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        ([], ""),
+        (["a"], "a"),
+        (["a", "b"], "a and b"),
+        (["a", "b", "c"], "a, b and c"),
+        (["a", "b", "c", "d", "e"], "a, b, c and 2 more"),
+    ],
+)
+def test_lists(names: list[str], words: str) -> None:
+    assert listed(names) == words
+
+
+def test_one_line_has_one_line() -> None:
+    assert one_line(" a\n  b\tc ") == "a b c"
+    assert one_line("x" * 60) == "x" * 60
+    assert one_line("x" * 61) == "x" * 59 + "…"
+
+
+def test_agents_have_their_names() -> None:
+    assert agent_name("codex") == "Codex"
+    assert agent_name("mine") == "mine"
+
+
+def test_operations_of_git_have_names() -> None:
+    assert operation_name("cherryPick") == "cherry-pick"
+    assert operation_name("something-new") == operation_name(None) == "git operation"
+
+
+def test_every_permission_has_words() -> None:
+    assert set(APPROVAL_WORDS) == set(APPROVALS)
+    assert set(SANDBOX_WORDS) == set(SANDBOXES)
