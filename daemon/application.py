@@ -15,7 +15,8 @@ from resumed.daemon.refusals import refusal_of
 from resumed.daemon.rpc.application import Broadcast, Handler, StatusFields
 from resumed.daemon.rpc.connection import Client
 from resumed.daemon.runtime import state_folder, workspace_id
-from resumed.daemon.storage.errors import StorageError
+from resumed.daemon.storage import disk
+from resumed.daemon.storage.errors import StorageError, StreamBusy
 from resumed.daemon.storage.index import Index
 from resumed.daemon.storage.layout import Layout
 from resumed.daemon.workspace import Workspace
@@ -25,8 +26,9 @@ from resumed.protocol.restore import Wire
 class WorkspaceApplication:
     """A workspace behind the socket."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, lock: int | None) -> None:
         self._workspace = workspace
+        self._lock = lock
 
     @property
     def handlers(self) -> Mapping[str, Handler]:
@@ -44,6 +46,8 @@ class WorkspaceApplication:
     async def close(self) -> None:
         """Finish and release everything."""
         await self._workspace.close()
+        if self._lock is not None:
+            os.close(self._lock)
 
     async def _answer(self, handler: Any, client: Client, params: Any) -> Wire:
         try:
@@ -59,7 +63,10 @@ class WorkspaceApplication:
 async def open_application(root: str, broadcast: Broadcast) -> WorkspaceApplication:
     """Open the workspace of this canonical root."""
     layout = await asyncio.to_thread(Layout.open, state_folder())
-    index, note = await Index.open(Path(layout.index_path(workspace_id(os.fsencode(root)))))
+    path = Path(layout.index_path(workspace_id(os.fsencode(root))))
+    # The socket's lock is beside the socket: two environments with other runtime folders would not meet there.
+    lock = None if layout.read_only else await asyncio.to_thread(_lock, path.with_name("daemon.lock"))
+    index, note = await Index.open(path)
     workspace = Workspace(root, layout, index, broadcast)
     if note is not None:
         workspace.threads.notes[note] = None
@@ -68,4 +75,12 @@ async def open_application(root: str, broadcast: Broadcast) -> WorkspaceApplicat
     except BaseException:
         await workspace.close()
         raise
-    return WorkspaceApplication(workspace)
+    return WorkspaceApplication(workspace, lock)
+
+
+def _lock(path: Path) -> int:
+    disk.make_folder(path.parent)
+    lock = disk.lock(path)
+    if lock is None:
+        raise StreamBusy("Another daemon serves this workspace from another runtime folder.")
+    return lock

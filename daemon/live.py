@@ -7,10 +7,10 @@ from resumed.daemon.storage.streams import Streams
 from resumed.protocol.errors import ErrorCode, ResumedError
 from resumed.restore.events.envelope import Event, Payload, Source, SourceKind
 from resumed.restore.lifecycle import Lifecycle, LifecycleState
+from resumed.restore.operation_state import OperationsState
 from resumed.restore.place import WorktreeState
 from resumed.restore.snapshot import Fold, Record
 from resumed.restore.subsystems import SUBSYSTEMS
-from resumed.restore.subsystems.operations import OperationsState
 
 
 class Live:

@@ -82,6 +82,7 @@ class Recoverer:
         return stuck
 
     async def _append(self, session_id: str, payload: Payload) -> None:
+        passage("journal")
         await self._streams.append(f"session:{session_id}", own_event(payload, "recover"))
         passage("journal")
 

@@ -142,6 +142,7 @@ class _Performing:
             case Ask():
                 return await self._ask(effect)
             case Journal(payload):
+                passage("journal")
                 await self._append(payload)
                 passage("journal")
                 return None

@@ -185,8 +185,8 @@ class Threads:
         found = await asyncio.to_thread(
             scanning.scan, self._store.layout, list(self._agents.values()), self._files
         )
-        own = set(await asyncio.to_thread(lambda: list(self._store.streams.ids("thread"))))
-        own &= {row.thread_id for row in found.rows}
+        streams = await asyncio.to_thread(lambda: set(self._store.streams.ids("thread")))
+        own = {row.thread_id for row in found.rows if f"thread:{row.thread_id}" in streams}
         self._agent_of.update({row.thread_id: row.agent for row in found.rows})
         self.notes.update(dict.fromkeys(found.notes))
         # A thread with streams of its own has more to its row than its agent's file says.

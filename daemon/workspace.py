@@ -56,9 +56,9 @@ class Workspace:
         self.sessions = Sessions(self.threads, self.leases, self.streams, world, clock)
         self.todo_lists = TodoLists(self.threads, self.sessions, self.leases, self.streams)
         self.checker = Checker(root, observer)
-        recoverer = Recoverer(self.streams, observer, tools)
+        self.recoverer = Recoverer(self.streams, observer, tools)
         freezer = Freezer(self.threads, self.leases, self.streams, clock)
-        self.restorer = Restorer(freezer, recoverer, observer, tools)
+        self.restorer = Restorer(freezer, self.recoverer, observer, tools)
         self._index = index
         self._root = root
         self._thread_count = 0

@@ -13,12 +13,13 @@ from resumed.restore.probes import AnyObservation, AnyProbe, FileProbe, FileSeen
 from resumed.restore.subsystem import Target
 
 ABSENT = "absent"
+EDITS_KEPT = 64
 
 
 class Touched(msgspec.Struct, kw_only=True):
     """One file as the agent last left it. `sha256` is `absent` for a deleted file and `None` where
-    only `edits` (one tuple of hunks per update since then) are known; `before` is the hash before
-    the first touch, `absent`, or `None` when not known."""
+    only `edits` are known: one tuple of hunks per update since then, the last `EDITS_KEPT` of them.
+    `before` is the hash before the first touch, `absent`, or `None` when not known."""
 
     path: str
     change: str
@@ -53,6 +54,8 @@ def touch(files: dict[str, Touched], patch: FilePatch) -> None:
             left for edit in known.edits if (left := patches.still_expected(edit, patch.hunks)) or not edit
         ]
         known.edits.append(patch.hunks)
+        # Each edit is held against those before it: without a bound, a long thread would cost its square.
+        del known.edits[:-EDITS_KEPT]
 
 
 def hashed(files: dict[str, Touched], path: str, before: str | None, after: str) -> None:

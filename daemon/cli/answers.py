@@ -11,7 +11,9 @@ from resumed.protocol.restore import Answer, Drift, DriftKind, Question
 from resumed.restore.asking import problem
 from resumed.restore.drift import READ_ONLY, RULES, drift_id
 
-_FORM = re.compile(r"(?P<kind>[A-Za-z_]+\.[A-Za-z]+)(?::(?P<path>.+))?=(?P<choice>[A-Za-z]+)(?::(?P<typed>.*))?")
+_FORM = re.compile(
+    r"(?P<kind>[A-Za-z_]+\.[A-Za-z]+)(?::(?P<path>.+))?=(?P<choice>[A-Za-z]+)(?::(?P<typed>.*))?"
+)
 _KINDS: dict[str, DriftKind] = {drift_id(kind): kind for kind in RULES}
 
 Given = Mapping[str, Answer]
@@ -31,7 +33,9 @@ def parse(texts: Iterable[str]) -> dict[str, Answer]:
             )
         choices = (*RULES[kind].choices, READ_ONLY)
         if not RULES[kind].choices or found["choice"] not in choices:
-            raise _wrong(f"“{found['choice']}” is no choice of {found['kind']}.", f"It has {', '.join(choices)}.")
+            raise _wrong(
+                f"“{found['choice']}” is no choice of {found['kind']}.", f"It has {', '.join(choices)}."
+            )
         key = found["kind"] if found["path"] is None else f"{found['kind']}:{found['path']}"
         if key in given:
             raise _wrong(f"{key} is answered twice.", "Give one answer for each question.")

@@ -45,20 +45,19 @@ def about_lines(drift: Drift, head: str) -> list[Line]:
 def choice_lines(drift: Drift, names: dict[str, str], indent: str = "  ") -> list[Line]:
     """The choices under their numbers or names, what is to be known of each behind or below it."""
     heads = max((len(name) for name in names.values()), default=0)
+    start = len(indent) + heads + 2
     labels = max((len(choice.label) for choice in drift.choices), default=0)
     notes = {choice.id: _notes(choice, drift) for choice in drift.choices}
-    start = len(indent) + heads + 2
-    beside = all(start + labels + 3 + len(note) <= _FITS for note in notes.values())
+    aligned = all(start + labels + 3 + len(note) <= _FITS for note in notes.values())
     lines = []
     for choice in drift.choices:
-        head, note = f"{indent}{names[choice.id]:<{heads}}  ", notes[choice.id]
+        head, label, note = f"{indent}{names[choice.id]:<{heads}}  ", choice.label, notes[choice.id]
         style = "dim" if choice.not_possible else ""
-        if beside and note:
-            lines.append(Line(head, f"{choice.label:<{labels}}   {note}", style))
-            continue
-        lines.append(Line(head, choice.label, style))
-        if note:
-            lines.append(Line(" " * start, note, "dim"))
+        beside = f"{label:<{labels if aligned else 0}}   {note}" if note else label
+        if start + len(beside) <= _FITS:
+            lines.append(Line(head, beside, style))
+        else:
+            lines += [Line(head, label, style), Line(" " * start, note, "dim")]
     return lines
 
 
@@ -106,7 +105,7 @@ def keyed_lines(question: Question) -> list[Line]:
         lines += [
             blank(),
             Line(f"  {key_of(drift, question.drifts)}  ", drift.title, "bold"),
-            *about_lines(drift, "    "),
+            Line("    ", drift.reason),
             *choice_lines(drift, names, "    "),
         ]
     return lines
@@ -118,13 +117,10 @@ def key_of(drift: Drift, drifts: Sequence[Drift]) -> str:
     return drift_id(drift.kind) if alone else drift.id
 
 
-def suggested_answers(question: Question) -> tuple[str, ...]:
-    """The `--answer` options that take every suggestion."""
-    words: list[str] = []
-    for drift in question.drifts:
-        if drift.suggested is not None:
-            words += ["--answer", f"{key_of(drift, question.drifts)}={drift.suggested}"]
-    return tuple(words)
+def asked_differences(question: Question) -> tuple[Difference, ...]:
+    """What differs about the questions of a round; a question about one file or action says it itself."""
+    rows = [row for drift in question.drifts if drift.path is None for row in drift.differences]
+    return tuple({row.what: row for row in reversed(rows)}.values())[::-1]
 
 
 def check_lines(checked: DriftCheckResult, asked_for: str) -> list[Line]:
@@ -134,12 +130,12 @@ def check_lines(checked: DriftCheckResult, asked_for: str) -> list[Line]:
     if checked.question is None:
         lines = [Line("✓ ", f"Nothing to ask before “{checked.thread_name}” goes on.", "bold")]
     else:
-        things = count(len(checked.question.drifts), "question")
+        things = count(sum(d.severity is not Severity.INFORM for d in checked.drifts), "question")
         lines = [Line(f"{CARE} ", f"{things} before “{checked.thread_name}” goes on.", "bold")]
-        lines += keyed_lines(checked.question)
-        lines.append(blank())
+        lines += difference_lines(asked_differences(checked.question))
+        lines += [*keyed_lines(checked.question), blank()]
     for drift in others:
-        lines += [Line(f"  {_MARKS[drift.severity]} ", drift.title), *about_lines(drift, "    ")]
+        lines += [Line(f"  {_MARKS[drift.severity]} ", drift.title), Line("    ", drift.reason)]
     if checked.not_known:
         lines.append(Line(f"  {QUIET} ", f"Not known: {'; '.join(checked.not_known)}"))
     return [*lines, Line("  Go on: ", typed("resumed", "resume", asked_for), copied=True)]

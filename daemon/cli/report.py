@@ -6,13 +6,14 @@ The report says only what the daemon returned; a part that is not tracked is sai
 from collections.abc import Iterable
 
 from resumed.daemon.cli.paper import CARE, DONE, FAILED, QUIET, Line, blank, more, row
-from resumed.daemon.cli.questions import difference_lines, keyed_lines, suggested_answers
+from resumed.daemon.cli.questions import asked_differences, difference_lines, key_of, keyed_lines
 from resumed.daemon.cli.words import Reader, typed, typed_folder
 from resumed.protocol.restore import (
     Drift,
     DriftKind,
     LaunchPlan,
     Outcome,
+    Question,
     RestoreReport,
     Severity,
     Status,
@@ -60,12 +61,14 @@ _LABELS = {
 }
 _WHEN_NOTEWORTHY = frozenset({"environment", "model", "tools", "conversation", "prompt", "extension"})
 _UNTRACKED_WORDS = {
-    "file_history": "older versions of files",
-    "attribution": "who wrote which line",
-    "tools": "tools and hooks",
-    "prompt": "the agent's instructions",
-    "extension": "the agent's own state",
+    "file_history": "file history",
+    "attribution": "who wrote",
+    "tools": "tools",
+    "prompt": "instructions",
+    "extension": "own state",
 }
+# Parts whose summary says it all; of the others the reason is shown, too.
+_SAID_IN_SUMMARY = (Status.RESTORED, Status.INVALIDATED)
 _FILE_KINDS = (DriftKind.FILE_CHANGED, DriftKind.FILE_REVERTED, DriftKind.FILE_GONE)
 
 
@@ -93,7 +96,9 @@ def start_command(plan: LaunchPlan, reader: Reader) -> str:
     """The plan for a shell; the folder and environment only where the command does not hold them."""
     parts = [f"{name}={typed(value)}" for name, value in plan.environment.items()]
     command = " ".join((*parts, typed(*plan.argv)))
-    return command if plan.folder in plan.argv else f"cd {typed_folder(plan.folder, reader.home)} && {command}"
+    return (
+        command if plan.folder in plan.argv else f"cd {typed_folder(plan.folder, reader.home)} && {command}"
+    )
 
 
 def _applied(report: RestoreReport, reader: Reader) -> Iterable[Line]:
@@ -126,7 +131,7 @@ def _part(
 ) -> Iterable[Line]:
     mark = QUIET if subsystem.summary == NOTHING else _STATUS_MARKS[subsystem.status]
     text = subsystem.summary
-    if subsystem.status is not Status.RESTORED and subsystem.reason not in (text, ""):
+    if subsystem.status not in _SAID_IN_SUMMARY and subsystem.reason not in (text, ""):
         text = f"{text}; {subsystem.reason}" if text else subsystem.reason
     if subsystem.name == "verifier" and report.record.rerun_checks:
         text = f"{text}; rerun: {'; '.join(report.record.rerun_checks)}"
@@ -212,7 +217,9 @@ def _told(report: RestoreReport) -> Iterable[Line]:
 
 def _not_applied(report: RestoreReport, asked_for: str, reader: Reader) -> Iterable[Line]:
     record = report.record
-    if report.outcome in (Outcome.NEEDS_ANSWER, Outcome.REFUSED):
+    if report.question is not None:
+        yield from difference_lines(asked_differences(report.question))
+    elif report.outcome is Outcome.REFUSED:
         yield from difference_lines(report.differences)
     if record.events_damaged:
         whole = f"{record.events_damaged} of {record.events_read + record.events_damaged} events are damaged."
@@ -224,16 +231,34 @@ def _not_applied(report: RestoreReport, asked_for: str, reader: Reader) -> Itera
     if report.question is not None:
         yield from keyed_lines(report.question)
         yield blank()
-        words = ("resumed", "resume", asked_for, *suggested_answers(report.question))
-        yield Line("  Answer: ", typed(*words), copied=True)
-    elif report.outcome is not Outcome.READ_ONLY:
-        yield Line("  Go on: ", _go_on(report, asked_for, reader), copied=True)
+        yield Line("  Answer: ", _with_suggestions(report, report.question, asked_for), copied=True)
+    elsewhere = _elsewhere(report, asked_for, reader)
+    if elsewhere is not None:
+        yield Line("  Go on: ", elsewhere, copied=True)
+    elif report.question is None and report.outcome is not Outcome.READ_ONLY:
+        yield Line("  Go on: ", typed("resumed", "resume", asked_for), copied=True)
     yield Line("  Just read: ", typed("resumed", "show", asked_for), copied=True)
 
 
-def _go_on(report: RestoreReport, asked_for: str, reader: Reader) -> str:
-    again = typed("resumed", "resume", asked_for)
+def _with_suggestions(report: RestoreReport, question: Question, asked_for: str) -> str:
+    """The command that keeps the answers given so far and takes every suggestion of this round."""
+    words = ["resumed", "resume", asked_for]
+    asked = {drift.id for drift in question.drifts}
+    for drift in report.drifts:
+        answer = report.answers.get(drift.id)
+        if answer is not None and drift.id not in asked:
+            word = f":{answer.typed}" if answer.typed else ""
+            words += ["--answer", f"{key_of(drift, report.drifts)}={answer.choice}{word}"]
+    for drift in question.drifts:
+        if drift.suggested is not None:
+            words += ["--answer", f"{key_of(drift, question.drifts)}={drift.suggested}"]
+    return typed(*words)
+
+
+def _elsewhere(report: RestoreReport, asked_for: str, reader: Reader) -> str | None:
+    """The command that goes on in the project that the conversation belongs to, if that is another one."""
     for drift in report.drifts:
         if drift.kind is DriftKind.OTHER_PROJECT and drift.facts.get("base"):
-            return f"cd {typed_folder(drift.facts['base'], reader.home)} && {again}"
-    return again
+            folder = typed_folder(drift.facts["base"], reader.home)
+            return f"cd {folder} && {typed('resumed', 'resume', asked_for)}"
+    return None

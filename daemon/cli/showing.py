@@ -28,7 +28,9 @@ def thread_lines(thread: ThreadReadResult, asked_for: str, reader: Reader) -> li
     state = "" if thread.state == "idle" else f", {thread.state}"
     return [
         Line("", f"“{thread.name}” ({agent}){state}", "bold"),
-        row("Began", "", f"{reader.when(thread.created_at)}; last active {reader.when(thread.last_active_at)}"),
+        row(
+            "Began", "", f"{reader.when(thread.created_at)}; last active {reader.when(thread.last_active_at)}"
+        ),
         *_place(thread, reader),
         *_permissions(thread),
         row("Model", "", _model(thread)),
@@ -55,8 +57,12 @@ def status_lines(status: StatusResult, reader: Reader) -> list[Line]:
     return [
         Line(f"{DONE} ", f"{served}, since {reader.when(status.started_at)}.", "bold"),
         row("Known", "", count(status.threads, "conversation")),
-        row("Now", "", f"{count(status.clients, 'client')}, {count(status.open_questions, 'open question')}, "
-            f"{count(status.leases, 'conversation')} in use"),
+        row(
+            "Now",
+            "",
+            f"{count(status.clients, 'client')}, {count(status.open_questions, 'open question')}, "
+            f"{count(status.leases, 'conversation')} in use",
+        ),
         row("Records", storage[0], f"{storage[1]}, in {reader.path(status.state_folder)}"),
         row("Index", *index),
         *(Line(f"  {CARE} ", note) for note in status.notes),
@@ -88,7 +94,9 @@ def _permissions(thread: ThreadReadResult) -> Iterable[Line]:
     yield row("May do", CARE if loose else "", ", ".join(filter(None, (approval, sandbox, mode, profile))))
     if may.goal:
         active = may.goal_status == "active"
-        yield more(CARE if active else "", f"goal, {may.goal_status or 'state not known'}: {one_line(may.goal, 200)}")
+        yield more(
+            CARE if active else "", f"goal, {may.goal_status or 'state not known'}: {one_line(may.goal, 200)}"
+        )
 
 
 def _model(thread: ThreadReadResult) -> str:
@@ -115,7 +123,9 @@ def _said(thread: ThreadReadResult) -> Iterable[Line]:
 
 def _done(thread: ThreadReadResult) -> Iterable[Line]:
     done = thread.operations
-    states = [f"{number} {_STATE_WORDS.get(state, state)}" for state, number in done.by_state.items() if number]
+    states = [
+        f"{number} {_STATE_WORDS.get(state, state)}" for state, number in done.by_state.items() if number
+    ]
     yield row("Done", "", ": ".join(filter(None, (count(done.total, "action"), ", ".join(states)))))
     for operation in done.dangling:
         yield more(CARE, f"{operation.title} was cut off")
@@ -125,7 +135,9 @@ def _files(files: tuple[FileView, ...]) -> Iterable[Line]:
     if not files:
         yield row("Files", QUIET, "none touched")
     for number, file in enumerate(files[:_FILES_SHOWN]):
-        lines = f" (+{file.lines_added} −{file.lines_removed})" if file.lines_added or file.lines_removed else ""
+        lines = (
+            f" (+{file.lines_added} −{file.lines_removed})" if file.lines_added or file.lines_removed else ""
+        )
         text = f"{file.path}, {_CHANGE_WORDS.get(file.change, file.change)}{lines}"
         yield row("Files" if number == 0 else "", "", text)
     if len(files) > _FILES_SHOWN:
@@ -136,7 +148,9 @@ def _checks(thread: ThreadReadResult) -> Iterable[Line]:
     if not thread.checks:
         yield row("Checks", QUIET, "none recorded")
     for number, check in enumerate(thread.checks):
-        score = f"{check.passed}/{check.total} " if check.passed is not None and check.total is not None else ""
+        score = (
+            f"{check.passed}/{check.total} " if check.passed is not None and check.total is not None else ""
+        )
         findings = f": {', '.join(check.findings)}" if check.findings else ""
         mark = DONE if check.result == "passed" else CARE
         yield row("Checks" if number == 0 else "", mark, f"{score}{check.result}, {check.command}{findings}")

@@ -131,7 +131,11 @@ class Dispatcher:
 
     async def _ask_lsp(self, request: Request) -> Any:
         face = await self._language_server()
-        return await face.request(request)
+        try:
+            return await face.request(request)
+        except ResumedError:
+            self._lifecycle.refused(request.method)
+            raise
 
     async def _notify_lsp(self, notification: Notification) -> None:
         face = await self._language_server()

@@ -55,6 +55,11 @@ class Lifecycle:
         else:
             self._admit_ours(method)
 
+    def refused(self, method: str) -> None:
+        """Take back what `admit` noted for an LSP request that failed: `initialize` may be sent again."""
+        if method == "initialize":
+            self.lsp = LspState.NEW
+
     def _admit_ours(self, method: str) -> None:
         if method == INITIALIZE and self.initialized:
             raise ResumedError(

@@ -116,7 +116,7 @@ class Server:
             await served.dispatcher.finish()
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if peer_uid(writer.get_extra_info("socket")) != os.getuid():
+        if not _is_ours(writer):
             _log.warning("another user's process tried to connect")
             writer.transport.abort()
             return
@@ -181,3 +181,10 @@ class Server:
         _log.info("client %s asks to drain: %s", client.id, params.reason[:200])
         self._stop_when_finished()
         return DrainResult(draining=True)
+
+
+def _is_ours(writer: asyncio.StreamWriter) -> bool:
+    try:
+        return peer_uid(writer.get_extra_info("socket")) == os.getuid()
+    except OSError:
+        return False

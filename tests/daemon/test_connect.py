@@ -108,8 +108,14 @@ def test_what_keeps_a_daemon_from_starting_is_said(
 def test_a_lock_held_by_one_that_never_answers_is_said(
     workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connect, "_START_SECONDS", 1.0)
+    start_without_hurry = connect._start
     place = place_of(workspace)
+
+    def start(place: Place, end: float) -> None:
+        start_without_hurry(place, end + DEADLINE)
+
+    monkeypatch.setattr(connect, "_START_SECONDS", 0.1)
+    monkeypatch.setattr(connect, "_start", start)
     place.lock.parent.mkdir(parents=True, mode=0o700)
     held = take_lock(place.lock)
     with pytest.raises(ResumedError, match="holds this workspace but does not answer"):

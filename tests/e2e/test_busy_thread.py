@@ -31,7 +31,9 @@ def told(tmp_path: Path) -> Iterator[Story]:
 def ask(wire: Wire, each: Story) -> dict[str, Any]:
     """Introduce an editor, press Resume, and return the question it is asked."""
     capabilities = {"restoreAsk": True}
-    wire.call("i", "resumed/initialize", {"protocolVersion": "1.0", "client": EDITOR, "capabilities": capabilities})
+    wire.call(
+        "i", "resumed/initialize", {"protocolVersion": "1.0", "client": EDITOR, "capabilities": capabilities}
+    )
     wire.request("r", "thread/resume", {"thread": each.thread})
     while (told := wire.read()).get("method") != "restore/ask":
         assert "method" in told, told
@@ -109,9 +111,7 @@ async def test_a_daemon_that_dies_while_it_asks_leaves_the_thread_free(told: Sto
 
 
 async def test_a_thread_that_its_agent_runs_is_not_resumed(told: Story) -> None:
-    start = SessionStartParams(
-        agent=AgentInfo(name="mender"), cwd=str(told.root), thread_id=told.thread
-    )
+    start = SessionStartParams(agent=AgentInfo(name="mender"), cwd=str(told.root), thread_id=told.thread)
     async with client(told.root, name="mender") as agent, client(told.root) as other:
         await agent.call("session/start", start)
         holder = await holder_for(other, told.thread)

@@ -259,7 +259,8 @@ def test_requests_before_initialize_and_after_shutdown(daemon: Daemon) -> None:
 
 def test_wrong_lsp_params_are_answered(daemon: Daemon) -> None:
     with Wire(daemon.place.socket) as wire:
-        assert code(wire.call(1, "initialize", {"processId": "3"})) == (1, -32602)
+        assert code(wire.call(1, "initialize", {**INITIALIZE, "processId": "3"})) == (1, -32602)
+        assert "result" in wire.call(2, "initialize", INITIALIZE)
 
 
 def test_another_protocol_version(daemon: Daemon) -> None:

@@ -1,4 +1,5 @@
 import pytest
+
 from resumed.protocol.restore import Answer, Difference, DriftKind, Severity
 from resumed.restore.drift import (
     JUST_READ,

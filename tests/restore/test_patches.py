@@ -1,6 +1,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from resumed.restore.events.session import Hunk
 from resumed.restore.patches import (
     ABSENT,

@@ -1,4 +1,5 @@
 import pytest
+
 from resumed.restore.permission_grant import APPROVALS, SANDBOXES
 from resumed.restore.wording import (
     APPROVAL_WORDS,

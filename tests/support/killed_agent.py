@@ -33,7 +33,7 @@ class Story:
 @contextlib.contextmanager
 def story(folder: Path, **more: str) -> Iterator[Story]:
     """Build the projects, run a daemon (with these variables), and let the agent die."""
-    projects = payments.build_projects(folder)
+    projects = payments.build_projects(folder / "dev")
     root = projects.payments.root
     with serving(root, **more) as daemon:
         with Wire(daemon.place.socket) as watching:

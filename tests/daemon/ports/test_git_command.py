@@ -3,6 +3,8 @@
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -36,12 +38,20 @@ def is_running(pid: int) -> bool:
         return False
 
 
-async def until_ended(pid: int) -> None:
-    """Wait for the process to end."""
+def ends(pid: int) -> bool:
+    """Whether the process ends within 20 s."""
     deadline = time.monotonic() + 20
-    while is_running(pid):
-        assert time.monotonic() < deadline, f"{pid} still runs"
-        await asyncio.sleep(0.01)
+    while is_running(pid) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return not is_running(pid)
+
+
+async def until_ended(pid: int) -> None:
+    """Wait for the process to end; one that does not is ended, and the test fails."""
+    still_runs = not await asyncio.to_thread(ends, pid)
+    if still_runs:
+        os.kill(pid, signal.SIGKILL)
+    assert not still_runs, f"{pid} still ran"
 
 
 async def test_environment_is_scrubbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,15 +111,39 @@ async def test_a_cancelled_read_is_killed(tmp_path: Path) -> None:
 
 async def test_a_cancelled_write_is_finished_first(tmp_path: Path) -> None:
     told, go, done = tmp_path / "pid", tmp_path / "go", tmp_path / "done"
-    os.mkfifo(go)
-    command = GitCommand(program(tmp_path, f"echo $$ > {told}; read line < {go}; echo yes > {done}"))
+    command = GitCommand(
+        program(tmp_path, f"echo $$ > {told}; while [ ! -e {go} ]; do sleep 0.05; done; echo yes > {done}")
+    )
     task = asyncio.create_task(command.write("/", "switch"))
     await until(told)
     task.cancel()
-    await asyncio.to_thread(go.write_text, "go\n")
+    go.touch()
     with pytest.raises(asyncio.CancelledError):
         await task
     assert done.read_text() == "yes\n"
+
+
+async def test_a_killed_daemon_does_not_tear_a_running_git(tmp_path: Path) -> None:
+    told, go, done = tmp_path / "pid", tmp_path / "go", tmp_path / "done"
+    waiting = f"while [ ! -e {go} ]; do sleep 0.05; done"
+    body = f"echo $$ > {told}; {waiting}; echo out; echo err >&2; echo yes > {done}"
+    daemon = await asyncio.to_thread(
+        subprocess.Popen,
+        [
+            sys.executable,
+            "-c",
+            "import asyncio, sys\n"
+            "from resumed.daemon.ports.git_command import GitCommand\n"
+            "asyncio.run(GitCommand(sys.argv[1]).write('/', 'switch'))",
+            program(tmp_path, body),
+        ],
+        start_new_session=True,
+    )
+    await until(told)
+    os.killpg(daemon.pid, signal.SIGKILL)
+    await asyncio.to_thread(daemon.wait, 30)
+    go.touch()
+    assert await until(done) == "yes"
 
 
 async def test_a_write_that_takes_too_long_is_asked_to_stop(tmp_path: Path) -> None:

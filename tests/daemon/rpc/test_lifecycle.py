@@ -38,6 +38,16 @@ def test_lsp_has_its_own_handshake() -> None:
         assert refused(lifecycle, method) is ErrorCode.INVALID_REQUEST
 
 
+def test_a_failed_initialize_may_be_sent_again() -> None:
+    lifecycle = Lifecycle()
+    lifecycle.admit("initialize")
+    lifecycle.refused("initialize")
+    assert refused(lifecycle, "shutdown") is ErrorCode.NOT_INITIALIZED
+    lifecycle.admit("initialize")
+    lifecycle.refused("textDocument/hover")
+    lifecycle.admit("shutdown")
+
+
 @pytest.mark.parametrize("method", ["", "nonsense", "thread/", "restore/ask", "resync", "initialise"])
 def test_an_unknown_method_is_unknown_in_every_state(method: str) -> None:
     lifecycle = Lifecycle()

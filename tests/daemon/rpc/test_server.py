@@ -84,6 +84,8 @@ async def test_a_broadcast_reaches_initialized_clients_only(serving: Serving) ->
     heard = Callbacks(notification=lambda method, params: told.set())
     unheard = Callbacks(notification=lambda method, params: untold.set())
     async with await serving.client(heard), await Client.connect(serving.path, unheard) as silent:
+        with pytest.raises(ResumedError, match="not initialized"):
+            await silent.call("daemon/status", StatusParams())
         serving.server.broadcast("resync", ResyncNotification(dropped=1))
         await asyncio.wait_for(told.wait(), 10)
         await silent.initialize("late")

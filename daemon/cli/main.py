@@ -1,0 +1,273 @@
+"""The `resumed` program: its commands and their options.
+
+Each command imports what it uses when it runs; no error ever ends in a traceback.
+"""
+
+import errno
+import os
+import sys
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from resumed.daemon.cli.workspaces import workspace_at
+from resumed.daemon.version import VERSION
+
+if TYPE_CHECKING:
+    from resumed.daemon.cli.paper import Paper
+    from resumed.daemon.cli.session import Reply
+    from resumed.daemon.cli.words import Reader
+    from resumed.protocol.restore import Wire
+
+_INTERRUPTED = 130
+_LARGEST_LIST = 200
+
+
+class Program(click.Group):
+    """The commands; whatever one raises becomes a sentence, a hint and an exit code."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the options that stand before the command."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.exceptions.NoArgsIsHelpError:
+            raise
+        except click.UsageError as error:
+            ctx.exit(_misused(error))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command."""
+        _write_anything()
+        try:
+            return super().invoke(ctx)
+        except click.exceptions.NoArgsIsHelpError:
+            raise
+        except click.UsageError as error:
+            ctx.exit(_misused(error))
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except KeyboardInterrupt:
+            ctx.exit(_INTERRUPTED)
+        except Exception as error:
+            if isinstance(error, OSError) and error.errno == errno.EPIPE:
+                raise
+            ctx.exit(_failed(error))
+
+
+def _misused(error: click.UsageError) -> int:
+    from resumed.daemon.cli.failures import Exit, Failure
+
+    path = error.ctx.command_path if error.ctx is not None else "resumed"
+    return _failed(Failure(error.format_message(), f"{path} --help says how.", Exit.USAGE))
+
+
+def _failed(error: Exception) -> int:
+    from resumed.daemon.cli.failures import failure_lines, failure_of
+    from resumed.daemon.cli.paper import Paper
+
+    failure = failure_of(error, _reader().now)
+    Paper(sys.stderr).show(failure_lines(failure))
+    return int(failure.exit_code)
+
+
+def _workspace(_: click.Context, __: click.Parameter, folder: Path | None) -> Path:
+    from resumed.daemon.cli.failures import Failure
+
+    try:
+        return workspace_at(folder or Path.cwd())
+    except FileNotFoundError as error:
+        raise Failure(
+            "The current folder is not there any more.", "Go to another one, or name one with --workspace."
+        ) from error
+
+
+workspace_option = click.option(
+    "--workspace",
+    "root",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    callback=_workspace,
+    metavar="DIR",
+    help="The workspace; by default the work tree of the current folder.",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print the answer as programs get it.")
+thread_argument = click.argument("thread")
+
+
+@click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(VERSION, prog_name="resumed")
+def main() -> None:
+    """Makes Resume of a coding agent's conversation safe.
+
+    THREAD is a conversation's name, its id, or a unique part of either. Exit status: 0 restored or read,
+    1 error, 2 wrong usage, 3 there are questions and nobody to ask, 4 not wholly restored.
+    """
+
+
+@main.command()
+@click.option("--all", "everywhere", is_flag=True, help="Those of other folders, too.")
+@click.option("--archived", is_flag=True, help="Those that were put away.")
+@click.option("--limit", type=click.IntRange(1, _LARGEST_LIST), default=50, show_default=True)
+@json_option
+@workspace_option
+def threads(everywhere: bool, archived: bool, limit: int, as_json: bool, root: Path) -> None:
+    """List conversations, the interrupted ones first."""
+    from resumed.daemon.cli.listing import list_lines
+    from resumed.protocol.threads import ThreadListParams
+
+    scope = "all" if everywhere else "workspace"
+    reply = _call(root, "thread/list", ThreadListParams(scope=scope, archived=archived, limit=limit))
+    paper, reader = _paper(), _reader()
+    _print(reply, as_json, paper, lambda: list_lines(reply.value, str(root), reader, paper.width))
+
+
+@main.command()
+@thread_argument
+@json_option
+@workspace_option
+def show(thread: str, as_json: bool, root: Path) -> None:
+    """Show all of one conversation."""
+    from resumed.daemon.cli.showing import thread_lines
+    from resumed.protocol.threads import ThreadReadParams
+
+    reply = _call(root, "thread/read", ThreadReadParams(thread=thread))
+    _print(reply, as_json, _paper(), lambda: thread_lines(reply.value, thread, _reader()))
+
+
+@main.command()
+@thread_argument
+@json_option
+@workspace_option
+@click.pass_context
+def check(ctx: click.Context, thread: str, as_json: bool, root: Path) -> None:
+    """Say what changed since, touching nothing; exit status 3 when a Resume would ask something."""
+    from resumed.daemon.cli.failures import Exit
+    from resumed.daemon.cli.questions import check_lines
+    from resumed.protocol.resume import DriftCheckParams
+
+    reply = _call(root, "drift/check", DriftCheckParams(thread=thread))
+    _print(reply, as_json, _paper(), lambda: check_lines(reply.value, thread))
+    ctx.exit(Exit.DONE if reply.value.question is None else Exit.NEEDS_ANSWER)
+
+
+@main.command()
+@thread_argument
+@click.option(
+    "--answer",
+    "answers",
+    multiple=True,
+    metavar="KEY=CHOICE[:TYPED]",
+    help="Answer in advance, for example worktree.branchDiffers=stay; as often as needed.",
+)
+@click.option(
+    "--defaults", is_flag=True, help="Ask nobody; never write, never loosen, stop where it differs."
+)
+@click.option("--exec", "start", is_flag=True, help="Then start the agent, in this terminal.")
+@json_option
+@workspace_option
+@click.pass_context
+def resume(
+    ctx: click.Context,
+    thread: str,
+    answers: tuple[str, ...],
+    defaults: bool,
+    start: bool,
+    as_json: bool,
+    root: Path,
+) -> None:
+    """Ask what must be asked, restore, and report."""
+    from resumed.daemon.cli.answers import parse
+    from resumed.daemon.cli.paper import Paper
+    from resumed.daemon.cli.resuming import Console, Wanted
+    from resumed.daemon.cli.resuming import resume as resume_thread
+
+    if start and as_json:
+        raise click.UsageError("--exec hands this terminal to the agent, so it does not go with --json.")
+    wanted = Wanted(thread, parse(answers), defaults, start, as_json)
+    ctx.exit(resume_thread(root, wanted, Console(_paper(), Paper(sys.stderr)), _reader()))
+
+
+@main.command()
+@thread_argument
+@click.argument("name")
+@json_option
+@workspace_option
+def name(thread: str, name: str, as_json: bool, root: Path) -> None:
+    """Give a conversation a NAME; an empty one goes back to the automatic name."""
+    from resumed.daemon.cli.paper import DONE, Line
+    from resumed.protocol.threads import NameSetParams
+
+    reply = _call(root, "thread/name/set", NameSetParams(thread_id=thread, name=name))
+    _print(reply, as_json, _paper(), lambda: [Line(f"{DONE} ", f"It is called “{reply.value.name}” now.")])
+
+
+@main.command()
+@json_option
+@workspace_option
+def status(as_json: bool, root: Path) -> None:
+    """Show the background process in figures."""
+    from resumed.daemon.cli.showing import status_lines
+    from resumed.protocol.daemon import StatusParams
+
+    reply = _call(root, "daemon/status", StatusParams())
+    _print(reply, as_json, _paper(), lambda: status_lines(reply.value, _reader()))
+
+
+@main.command()
+@workspace_option
+@click.pass_context
+def serve(ctx: click.Context, root: Path) -> None:
+    """Run the background process in the foreground."""
+    from resumed.daemon.serve import serve as serve_workspace
+
+    ctx.exit(1 if serve_workspace(root) else 0)
+
+
+@main.command()
+@click.option(
+    "--stdio", is_flag=True, required=True, help="Over standard input and output; the only way yet."
+)
+@workspace_option
+@click.pass_context
+def connect(ctx: click.Context, stdio: bool, root: Path) -> None:
+    """Connect an editor or an agent to the background process, which is started if need be."""
+    from resumed.daemon.connect import bridge_stdio
+
+    ctx.exit(bridge_stdio(root))
+
+
+def _call(root: Path, method: str, params: "Wire") -> "Reply":
+    from resumed.daemon.cli.session import call
+
+    return call(root, method, params)
+
+
+def _print(reply: "Reply", as_json: bool, paper: "Paper", lines: Callable[[], Any]) -> None:
+    from resumed.daemon.cli.session import json_text
+
+    if as_json:
+        paper.stream.write(json_text(reply) + "\n")
+    else:
+        paper.show(lines())
+
+
+def _paper() -> "Paper":
+    from resumed.daemon.cli.paper import Paper
+
+    return Paper(sys.stdout)
+
+
+def _reader() -> "Reader":
+    from resumed.daemon.cli.words import Reader
+
+    return Reader(now=datetime.now().astimezone(), home=os.path.expanduser("~"))
+
+
+def _write_anything() -> None:
+    """Names of files may hold bytes that are no text: they are written escaped instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")

@@ -1,0 +1,117 @@
+"""A killed restore is finished or taken back, from its journal and what is there."""
+
+import uuid
+from pathlib import Path
+
+import msgspec
+
+from resumed.daemon.freezing import own_event
+from resumed.daemon.workspace import Workspace
+from resumed.restore.events.envelope import Payload
+from resumed.restore.events.journal import RestoreClosed, RestorePlanned, RestoreStep
+from resumed.restore.events.session import AgentRef, SessionEnded, SessionMeta
+from resumed.restore.events.thread import SessionLinked, ThreadMeta
+from resumed.restore.steps import AddWorktree, HeadAt, PathAbsent, RecordState, RemoveWorktree, Step
+from tests.support.parts import opened
+from tests.support.repository import run_git
+
+THREAD = "11111111-1111-4111-8111-111111111111"
+NOW = "2026-11-30T10:00:00.000Z"
+
+
+def _repository(folder: Path) -> str:
+    folder.mkdir()
+    run_git(folder, "init", "-b", "main")
+    run_git(folder, "commit", "--allow-empty", "-m", "one")
+    run_git(folder, "branch", "side")
+    return run_git(folder, "rev-parse", "HEAD")
+
+
+def _plan(repo: Path, new: Path, sha: str) -> RestorePlanned:
+    place, tree = str(repo), str(new)
+    add = Step(
+        subsystem="worktree",
+        title="Make it",
+        do=AddWorktree(repository=place, path=tree, sha=sha, branch="side"),
+        undo=RemoveWorktree(repository=place, path=tree, sha=sha, branch="side"),
+        expects=(PathAbsent(tree),),
+        ensures=(HeadAt(path=tree, branch="side", sha=sha),),
+    )
+    record = Step(subsystem="worktree", title="Record it", do=RecordState(events=()))
+    steps = tuple(msgspec.to_builtins(step) for step in (add, record))
+    return RestorePlanned(restore_id="r", through={}, seen={}, drift=(), steps=steps)
+
+
+async def _killed(workspace: Workspace, *payloads: Payload) -> str:
+    """A run whose journal ends with these."""
+    session = str(uuid.uuid4())
+    thread = ThreadMeta(schema_version=1, thread_id=THREAD, agent="mine", storage_class="own", created_at=NOW)
+    meta = SessionMeta(
+        schema_version=1, thread_id=THREAD, session_id=session, agent=AgentRef(name="mine"),
+        source="resumed", cwd="/x", created_at=NOW, reason="resume",
+    )  # fmt: skip
+    streams = workspace.streams
+    await streams.create(f"thread:{THREAD}", own_event(thread, "test"))
+    await streams.append(f"thread:{THREAD}", own_event(SessionLinked(session_id=session), "test"))
+    await streams.create(f"session:{session}", own_event(meta, "test"))
+    if payloads:
+        await streams.append(f"session:{session}", *(own_event(payload, "test") for payload in payloads))
+    return session
+
+
+def _end(workspace: Workspace, session: str) -> list[object]:
+    events = workspace.streams.read(f"session:{session}")
+    return [e.payload for e in events if isinstance(e.payload, RestoreClosed | SessionEnded)]
+
+
+async def test_killed_while_asking_nothing_is_to_undo(tmp_path: Path) -> None:
+    async with opened(tmp_path) as workspace:
+        session = await _killed(workspace)
+        assert await workspace.recoverer.recover(THREAD) == ()
+        closed, ended = _end(workspace, session)
+        assert isinstance(closed, RestoreClosed)
+        assert (closed.outcome, isinstance(ended, SessionEnded)) == ("cancelled", True)
+        assert await workspace.recoverer.recover(THREAD) == ()
+        assert len(_end(workspace, session)) == 2
+
+
+async def test_a_step_that_had_its_effect_is_taken_back(tmp_path: Path) -> None:
+    repo, new = tmp_path / "repo", tmp_path / "new"
+    sha = _repository(repo)
+    run_git(repo, "worktree", "add", "-q", str(new), "side")
+    async with opened(repo) as workspace:
+        begun = RestoreStep(restore_id="r", n=1, state="begun")
+        session = await _killed(workspace, _plan(repo, new, sha), begun)
+        assert await workspace.recoverer.recover(THREAD) == ()
+        closed = _end(workspace, session)[0]
+        assert isinstance(closed, RestoreClosed)
+        assert closed.outcome == "rolledBack"
+        assert not new.exists()
+        assert run_git(repo, "worktree", "list").count("\n") == 0
+
+
+async def test_what_somebody_put_there_meanwhile_is_kept_and_said(tmp_path: Path) -> None:
+    repo, new = tmp_path / "repo", tmp_path / "new"
+    sha = _repository(repo)
+    run_git(repo, "worktree", "add", "-q", str(new), "side")
+    (new / "mine.txt").write_text("work")
+    async with opened(repo) as workspace:
+        done = RestoreStep(restore_id="r", n=1, state="done")
+        await _killed(workspace, _plan(repo, new, sha), done)
+        (sentence,) = await workspace.recoverer.recover(THREAD)
+        assert "could not be undone" in sentence
+        assert (new / "mine.txt").read_text() == "work"
+
+
+async def test_a_restore_whose_every_step_is_done_is_finished(tmp_path: Path) -> None:
+    repo, new = tmp_path / "repo", tmp_path / "new"
+    sha = _repository(repo)
+    run_git(repo, "worktree", "add", "-q", str(new), "side")
+    async with opened(repo) as workspace:
+        steps = [RestoreStep(restore_id="r", n=n, state=state) for n in (1, 2) for state in ("begun", "done")]
+        session = await _killed(workspace, _plan(repo, new, sha), *steps)
+        assert await workspace.recoverer.recover(THREAD) == ()
+        (closed,) = _end(workspace, session)
+        assert isinstance(closed, RestoreClosed)
+        assert closed.outcome == "restored"
+        assert new.exists()

@@ -1,0 +1,137 @@
+import itertools
+
+import pytest
+
+from resumed.restore.events.envelope import Payload
+from resumed.restore.events.session import (
+    FilePatch,
+    OperationBegun,
+    OperationResolved,
+    OperationSettled,
+    StateInvalidated,
+)
+from resumed.restore.operation_state import OperationsState, begin, forget, resolve, settle
+from tests.support.events import event
+from tests.support.world import digest
+
+ADD = FilePatch(path="f", change="add", sha256=digest(b"new"), lines_added=1)
+
+
+def begun(operation_id: str = "1", digest: str = "d", **changes: object) -> OperationBegun:
+    fields = {"tool": "exec", "patches": (ADD,), **changes}
+    return OperationBegun(operation_id=operation_id, args_digest=digest, **fields)  # type: ignore[arg-type]  # any field may be given
+
+
+def settled(state: str = "committed", operation_id: str = "1", **hashes: str) -> OperationSettled:
+    return OperationSettled(operation_id=operation_id, state=state, post_hashes=hashes)
+
+
+def resolved(verdict: str) -> OperationResolved:
+    return OperationResolved(operation_id="1", verdict=verdict, by="person")
+
+
+def folded(*payloads: Payload) -> OperationsState:
+    state = OperationsState()
+    for payload in payloads:
+        match payload:
+            case OperationBegun():
+                begin(state, payload, event(payload))
+            case OperationSettled():
+                settle(state, payload, event(payload))
+            case OperationResolved():
+                resolve(state, payload)
+            case StateInvalidated():
+                forget(state, payload)
+            case _:
+                raise AssertionError(payload)
+    return state
+
+
+def test_a_call_is_open_until_its_end_is_told() -> None:
+    assert list(folded(begun()).open) == ["1"]
+    ended = folded(begun(), settled())
+    assert (ended.open, ended.counts, ended.known) == ({}, {"committed": 1}, {"1": "committed d"})
+
+
+@pytest.mark.parametrize("extra", list(itertools.product([begun(), settled()], repeat=2)))
+def test_a_call_told_again_counts_once(extra: tuple[Payload, ...]) -> None:
+    once = folded(begun(), settled())
+    again = folded(begun(), *extra, settled())
+    assert (again.counts, again.known, again.open) == (once.counts, once.known, {})
+    assert again.files["f"].lines_added == 1
+
+
+def test_the_first_end_counts() -> None:
+    assert folded(begun(), settled("failed"), settled()).known == {"1": "failed d"}
+
+
+def test_an_end_without_a_beginning_counts_and_a_late_beginning_opens_nothing() -> None:
+    late = folded(settled(f=digest(b"new")), begun())
+    assert (late.counts, late.open, late.known) == ({"committed": 1}, {}, {"1": "committed d"})
+    assert list(late.files) == ["f"]
+
+
+def test_other_arguments_under_the_same_id_are_not_taken() -> None:
+    assert folded(begun(), begun(digest="other")).known == {"1": "begun d"}
+
+
+@pytest.mark.parametrize("state", ["failed", "denied", "aborted"])
+def test_what_was_not_committed_touched_nothing(state: str) -> None:
+    assert folded(begun(), settled(state)).files == {}
+    assert list(folded(begun(), settled(state, f=digest(b"half"))).files) == ["f"]
+
+
+def test_what_the_end_tells_of_the_edit_goes_before_what_was_announced() -> None:
+    real = FilePatch(path="g", change="add", sha256=digest(b"x"))
+    ended = OperationSettled(operation_id="1", state="committed", patches=(real,))
+    assert list(folded(begun(), ended).files) == ["g"]
+
+
+def test_edits_of_a_command_are_known_by_hashes() -> None:
+    command = begun(patches=(), pre_hashes={"f": digest(b"old")})
+    file = folded(command, settled(f=digest(b"new"))).files["f"]
+    assert (file.before, file.sha256, file.change) == (digest(b"old"), digest(b"new"), "update")
+    assert folded(command, settled(f=digest(b"old"))).files == {}
+
+
+@pytest.mark.parametrize(
+    ("verdict", "files"),
+    [("landed", ["f"]), ("finished", ["f"]), ("notLanded", []), ("notRun", []), ("agentChecks", [])],
+)
+def test_an_edit_that_was_judged_to_be_made_is_the_agents(verdict: str, files: list[str]) -> None:
+    state = folded(begun(), resolved(verdict))
+    assert (list(state.files), state.open, state.counts) == (files, {}, {"resolved": 1})
+    assert state.resolved == {"1": verdict}
+
+
+def test_a_judgement_of_what_is_not_open_says_nothing() -> None:
+    assert folded(resolved("landed")) == OperationsState()
+    assert folded(begun(), settled(), resolved("notRun")).counts == {"committed": 1}
+
+
+@pytest.mark.parametrize("verdict", ["agentChecks", "landed"])
+def test_an_end_told_after_a_judgement_takes_its_place(verdict: str) -> None:
+    state = folded(begun(), resolved(verdict), settled(f=digest(b"new")))
+    assert (state.counts, state.resolved) == ({"committed": 1}, {})
+    assert state.files["f"].sha256 == digest(b"new")
+
+
+def test_edits_that_do_not_count_any_more_are_forgotten() -> None:
+    whole = folded(begun(), settled(), begun("2", patches=()), settled(operation_id="2", g="1"))
+    forget(whole, StateInvalidated(subsystem="operations", keys=("f", "not-there"), reason=""))
+    assert list(whole.files) == ["g"]
+    forget(whole, StateInvalidated(subsystem="operations", keys=(), reason=""))
+    assert whole.files == {}
+
+
+@pytest.mark.parametrize(
+    ("args", "paths", "title"),
+    [
+        ({"cmd": "npm run\n migrate"}, (), "`npm run migrate`"),
+        ({"command": ["git", "status"]}, ("a",), "`git status`"),
+        ({}, ("/srv/shop/a.py", "b.py"), "exec of a.py and b.py"),
+        ({}, (), "exec"),
+    ],
+)
+def test_the_name_of_a_call(args: dict[str, object], paths: tuple[str, ...], title: str) -> None:
+    assert folded(begun(args=args, paths=paths)).open["1"].title == title
