@@ -64,18 +64,19 @@ async def open_application(root: str, broadcast: Broadcast) -> WorkspaceApplicat
     """Open the workspace of this canonical root."""
     layout = await asyncio.to_thread(Layout.open, state_folder())
     path = Path(layout.index_path(workspace_id(os.fsencode(root))))
-    # The socket's lock is beside the socket: two environments with other runtime folders would not meet there.
+    # The socket's own lock is in the runtime folder, where another environment's daemon would not meet it.
     lock = None if layout.read_only else await asyncio.to_thread(_lock, path.with_name("daemon.lock"))
     index, note = await Index.open(path)
     workspace = Workspace(root, layout, index, broadcast)
     if note is not None:
         workspace.threads.notes[note] = None
+    application = WorkspaceApplication(workspace, lock)
     try:
         await workspace.begin()
     except BaseException:
-        await workspace.close()
+        await application.close()
         raise
-    return WorkspaceApplication(workspace, lock)
+    return application
 
 
 def _lock(path: Path) -> int:

@@ -57,8 +57,8 @@ class Workspace:
         self.todo_lists = TodoLists(self.threads, self.sessions, self.leases, self.streams)
         self.checker = Checker(root, observer)
         self.recoverer = Recoverer(self.streams, observer, tools)
-        freezer = Freezer(self.threads, self.leases, self.streams, clock)
-        self.restorer = Restorer(freezer, self.recoverer, observer, tools)
+        self.freezer = Freezer(self.threads, self.leases, self.streams, clock)
+        self.restorer = Restorer(self.freezer, self.recoverer, observer, tools)
         self._index = index
         self._root = root
         self._thread_count = 0

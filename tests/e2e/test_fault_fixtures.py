@@ -25,8 +25,8 @@ from resumed.protocol.sessions import (
 from resumed.restore.events.journal import Note
 from resumed.restore.events.session import OperationBegun, OperationSettled
 from tests.support import payments
-from tests.support.repository import every_byte
 from tests.support.killed_agent import Story, events, listed, part, read, story, stream_bytes
+from tests.support.repository import every_byte
 from tests.support.streams import TS, entry
 from tests.support.workspace import choosing, client, resume, resume_unattended, serving
 

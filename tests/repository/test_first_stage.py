@@ -10,7 +10,7 @@ import pytest
 
 HEAVY = ("pygls", "lsprotocol", "cattrs", "pygit2", "aiosqlite", "zstandard")
 CLI = "resumed.daemon.cli.main"
-FIRST_STAGE = "resumed.daemon.__main__"
+FIRST_STAGE = "resumed.daemon.serve"
 
 PROGRAM = """
 import importlib, sys
@@ -19,7 +19,7 @@ print(*sorted(name for name in sys.modules if name.split(".")[0] in sys.argv[2:]
 """
 
 
-@pytest.mark.parametrize("module", [CLI, FIRST_STAGE])
+@pytest.mark.parametrize("module", [CLI, FIRST_STAGE, "resumed.daemon.connect"])
 def test_no_heavy_library_is_imported(module: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, module, *HEAVY], capture_output=True, text=True, check=True

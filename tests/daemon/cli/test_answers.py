@@ -1,0 +1,80 @@
+import pytest
+
+from resumed.daemon.cli.answers import answer_for, answers_for, parse, unused
+from resumed.daemon.cli.failures import Exit, Failure
+from resumed.protocol.restore import Answer
+from tests.support.reports import NEVER_ASKED, ON_ANOTHER_BRANCH, changed_file, question
+
+
+def test_keys_paths_choices_and_typed_words_are_read() -> None:
+    assert parse(
+        (
+            "worktree.branchDiffers=stay",
+            "operations.fileChanged:src/a=b:c.py=keep",
+            "worktree.inProgress=continueAnyway:rebase",
+        )
+    ) == {
+        "worktree.branchDiffers": Answer(choice="stay"),
+        "operations.fileChanged:src/a=b:c.py": Answer(choice="keep"),
+        "worktree.inProgress": Answer(choice="continueAnyway", typed="rebase"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("stay", "“stay” is no answer."),
+        ("worktree.branchDiffers", "“worktree.branchDiffers” is no answer."),
+        ("worktree.branchDiffers=", "“worktree.branchDiffers=” is no answer."),
+        ("worktree.bananas=stay", "“worktree.bananas” is no question."),
+        ("permissions.branchDiffers=stay", "“permissions.branchDiffers” is no question."),
+        ("worktree.branchDiffers=keep", "“keep” is no choice of worktree.branchDiffers."),
+        ("permissions.policyStricter=readOnly", "“readOnly” is no choice of permissions.policyStricter."),
+    ],
+)
+def test_what_no_question_has_is_refused_as_wrong_usage(text: str, sentence: str) -> None:
+    with pytest.raises(Failure) as refused:
+        parse((text,))
+    assert refused.value.sentence == sentence
+    assert refused.value.exit_code is Exit.USAGE
+
+
+def test_a_key_is_answered_once() -> None:
+    with pytest.raises(Failure, match="answered twice"):
+        parse(("worktree.gone=relink", "worktree.gone=readOnly"))
+
+
+def test_just_read_is_an_answer_to_everything() -> None:
+    assert parse(("worktree.gone=readOnly",)) == {"worktree.gone": Answer(choice="readOnly")}
+
+
+def test_a_key_without_a_path_is_for_all_of_its_kind_and_one_with_a_path_goes_first() -> None:
+    given = parse(("operations.fileChanged=keep", "operations.fileChanged:b.py=readOnly"))
+    assert answer_for(changed_file("a.py"), given) == Answer(choice="keep")
+    assert answer_for(changed_file("b.py"), given) == Answer(choice="readOnly")
+    assert answer_for(NEVER_ASKED, given) is None
+
+
+def test_a_round_gets_the_answers_that_are_its_own() -> None:
+    given = parse(("worktree.branchDiffers=stay", "worktree.gone=relink"))
+    asked = question(ON_ANOTHER_BRANCH, NEVER_ASKED)
+    assert answers_for(asked, given) == {ON_ANOTHER_BRANCH.id: Answer(choice="stay")}
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("worktree.branchDiffers=switch", "not possible yet: README.md is uncommitted"),
+        ("permissions.neverAsk=never", "needs the word “skip”"),
+        ("permissions.neverAsk=never:please", "needs the word “skip”"),
+    ],
+)
+def test_an_answer_that_cannot_be_taken_now_is_wrong_usage(text: str, why: str) -> None:
+    with pytest.raises(Failure, match=why) as refused:
+        answers_for(question(ON_ANOTHER_BRANCH, NEVER_ASKED), parse((text,)))
+    assert refused.value.exit_code is Exit.USAGE
+
+
+def test_answers_that_nothing_asked_for_are_named() -> None:
+    given = parse(("worktree.branchDiffers=stay", "worktree.gone=relink", "operations.fileChanged:x=keep"))
+    assert unused((ON_ANOTHER_BRANCH, changed_file("y")), given) == ("worktree.gone", "operations.fileChanged:x")

@@ -1,0 +1,36 @@
+"""What a daemon leaves on record of its own life."""
+
+import os
+from pathlib import Path
+
+from resumed.restore.events.worktree import DaemonRun, WorktreeMeta
+from tests.support.codex import install_recording
+from tests.support.parts import Hearing, opened
+
+
+async def test_its_runs_are_on_record_with_a_clean_end(tmp_path: Path) -> None:
+    for _ in range(2):
+        async with opened(tmp_path):
+            pass
+    async with opened(tmp_path) as workspace:
+        (stream,) = workspace.streams.ids("worktree")
+        meta, *runs = [event.payload for event in workspace.streams.read(stream)]
+        assert isinstance(meta, WorktreeMeta)
+        assert meta.path == str(tmp_path)
+        assert [(run.phase, run.clean) for run in runs if isinstance(run, DaemonRun)] == [
+            ("started", False),
+            ("stopped", True),
+            ("started", False),
+            ("stopped", True),
+            ("started", False),
+        ]
+
+
+async def test_a_changed_thread_is_told(tmp_path: Path) -> None:
+    install_recording("v171_read_only", Path(os.environ["CODEX_HOME"]))
+    hearing = Hearing()
+    async with opened(tmp_path, hearing) as workspace:
+        row = await workspace.threads.find("look at it")
+        await workspace.threads.changed(row.thread_id)
+        assert [method for method, _ in hearing.heard] == ["thread/updated"]
+        assert workspace.status_fields().threads == 1
