@@ -7,6 +7,7 @@ import hashlib
 import hmac
 import os
 import uuid
+from datetime import UTC, datetime
 
 import msgspec
 
@@ -37,6 +38,7 @@ from resumed.restore.events.session import (
     TurnEnded,
     TurnStarted,
 )
+from resumed.restore.operation_state import RESOLVED
 from resumed.restore.probes import FileSeen
 
 SUBMITTED = frozenset(
@@ -50,6 +52,13 @@ TURN_STATES = ("completed", "interrupted", "failed")
 OPERATION_CLASSES = ("read", "write", "external")
 SETTLED = ("committed", "failed", "denied", "aborted")
 ABSENT = "absent"
+JUDGED = {
+    "landed": "committed",
+    "finished": "committed",
+    "notLanded": "aborted",
+    "notRun": "aborted",
+    "agentChecks": "begun",
+}
 
 
 async def start_turn(live: Live, params: TurnStartParams, key: bytes) -> TurnStartResult:
@@ -66,7 +75,11 @@ async def start_turn(live: Live, params: TurnStartParams, key: bytes) -> TurnSta
         )
     entry_id = str(uuid.uuid5(uuid.UUID(turn_id), "message"))
     started = event_of(TurnStarted(turn_id=turn_id, token=token, entry_id=entry_id), event_id=event_id)
-    message = event_of(EntryAdded(kind="message", role="user", text=params.message), turn=turn_id)
+    message = event_of(
+        EntryAdded(kind="message", role="user", text=params.message),
+        event_id=str(uuid.uuid5(uuid.UUID(event_id), "message")),
+        turn=turn_id,
+    )
     await live.append_events(
         msgspec.structs.replace(started, turn=turn_id), msgspec.structs.replace(message, id=entry_id)
     )
@@ -113,10 +126,11 @@ async def begin_operation(live: Live, params: OperationBeginParams) -> Operation
             )
         return OperationBeginResult(
             operation_id=operation_id,
-            state=state,
+            state=_as_told(live, operation_id, state),
             repeated=True,
             result=live.operations.results.get(operation_id),
         )
+    turn = live.lifecycle.open_turn if params.turn_id is None else parse_uuid(params.turn_id)
     paths = tuple(dict.fromkeys(os.path.normpath(os.path.join(live.place.cwd, p)) for p in params.paths))
     begun = OperationBegun(
         operation_id=operation_id,
@@ -128,7 +142,7 @@ async def begin_operation(live: Live, params: OperationBeginParams) -> Operation
         paths=paths,
         pre_hashes=await _hashes(paths),
     )
-    await live.append(begun, turn=params.turn_id or live.lifecycle.open_turn)
+    await live.append(begun, turn=turn)
     return OperationBeginResult(operation_id=operation_id, state="begun")
 
 
@@ -144,11 +158,12 @@ async def commit_operation(live: Live, params: OperationCommitParams) -> Operati
             "Announce it with operation/begin before its effect.",
         )
     state = known.partition(" ")[0]
-    if state != "begun":
+    if state not in ("begun", RESOLVED):
         return OperationCommitResult(
             operation_id=operation_id, state=state, last_durable_event=live.last_durable, repeated=True
         )
-    paths = live.operations.open[operation_id].paths
+    begun = live.operations.open.get(operation_id)
+    paths = begun.paths if begun else ()
     settled = OperationSettled(
         operation_id=operation_id,
         state=params.state,
@@ -184,7 +199,9 @@ async def append_event(live: Live, params: EventAppendParams) -> EventAppendResu
         ) from error
     if isinstance(payload, CheckRecorded):
         payload = await _with_inputs(live, payload)
-    event = event_of(payload, event_id=event_id, turn=params.turn_id, at=params.at)
+    turn = None if params.turn_id is None else parse_uuid(params.turn_id)
+    at = None if params.at is None else _in_utc(params.at)
+    event = event_of(payload, event_id=event_id, turn=turn, at=at)
     ((seq, repeated),) = await live.append_events(event)
     return EventAppendResult(seq=seq, last_durable_event=live.last_durable, repeated=repeated)
 
@@ -204,6 +221,24 @@ async def _hashes(paths: tuple[str, ...]) -> dict[str, str]:
         if isinstance(seen, FileSeen):
             hashes[path] = ABSENT if seen.kind == "absent" else seen.sha256 or seen.kind
     return hashes
+
+
+def _as_told(live: Live, operation_id: str, state: str) -> str:
+    """A call that only a restore judged stands, for its agent, where the judgement puts it."""
+    return JUDGED[live.operations.resolved[operation_id]] if state == RESOLVED else state
+
+
+def _in_utc(text: str) -> str:
+    """The time as events carry it, so that events can be put in order by it."""
+    try:
+        when = datetime.fromisoformat(text)
+        if when.tzinfo is None:
+            raise ValueError(text)
+        return when.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    except (ValueError, OverflowError) as error:
+        raise ResumedError(
+            ErrorCode.INVALID_PARAMS, f"{text!r} is not a time with an offset.", "Use RFC 3339."
+        ) from error
 
 
 def _known(value: str, allowed: tuple[str, ...], field: str) -> None:

@@ -197,6 +197,7 @@ def _record(source: Source, state: LifecycleState, fold: Fold, parts: _Parts, re
         events_read=read,
         depends_on=str(source.path) if source.path else None,
         open_turn=state.open_turn is not None,
+        last_turn=state.last_turn,
     )
 
 

@@ -33,6 +33,7 @@ from resumed.restore.events.session import (
     WorktreeBound,
 )
 from resumed.restore.events.thread import SessionLinked, ThreadMeta, ThreadPatched
+from resumed.restore.lifecycle import aborted
 from resumed.restore.probes import CeilingSeen, RepositorySeen
 
 
@@ -103,8 +104,9 @@ class Sessions:
         new_thread = params.thread_id is None
         thread_id = str(uuid.uuid4()) if params.thread_id is None else parse_uuid(params.thread_id)
         session_id = str(uuid.uuid4()) if params.session_id is None else parse_uuid(params.session_id)
-        if session_id in self._open and self._open[session_id].client == client.id:
-            return self._open[session_id]
+        mine = self._open.get(session_id)
+        if mine is not None and mine.client == client.id and mine.thread_id == thread_id:
+            return mine
         if not new_thread:
             await self._threads.find(thread_id)
         lease = await self._leases.take(thread_id, client.info)
@@ -227,13 +229,11 @@ class Sessions:
                 f"The session {live.session_id} belongs to another thread.",
                 "Leave session_id out to get a new one.",
             )
-        if any(isinstance(event.payload, SessionEnded) for event in events):
-            raise ResumedError(
-                ErrorCode.SESSION_ENDED,
-                f"The session {live.session_id} has ended.",
-                "Start another one for the same thread_id.",
-            )
+        if aborted(events) or any(isinstance(event.payload, SessionEnded) for event in events):
+            raise _over(f"The session {live.session_id} has ended.")
         built = await self._threads.built(live.thread_id)
+        if built.record.runs and built.record.runs[-1].session_id != live.session_id:
+            raise _over("The conversation went on in a later run.")
         live.begin_from(built.record, built.lifecycle)
         live.last_durable = events[-1].seq
 
@@ -255,6 +255,10 @@ class Sessions:
         self._leases.give_back(live.lease)
         with contextlib.suppress(OSError):
             await self._threads.changed(live.thread_id)
+
+
+def _over(sentence: str) -> ResumedError:
+    return ResumedError(ErrorCode.SESSION_ENDED, sentence, "Start another one for the same thread_id.")
 
 
 def _bound(seen: RepositorySeen, cwd: str, cause: str) -> WorktreeBound:

@@ -54,5 +54,8 @@ def cost_view(record: Record) -> CostView:
 
 
 def state_word(record: Record) -> str:
-    """`interrupted` when a turn or an action was open at the end, else `idle`."""
-    return "interrupted" if record.open_turn or record.states["operations"].open else "idle"
+    """`interrupted` when a turn or an action was open at the end, else `idle`. An action cut off in an
+    earlier turn is still unsettled, but the thread went on after it."""
+    cut_off = (operation.turn for operation in record.states["operations"].open.values())
+    at_end = any(turn in (None, record.last_turn) for turn in cut_off)
+    return "interrupted" if record.open_turn or at_end else "idle"

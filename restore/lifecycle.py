@@ -15,6 +15,7 @@ from resumed.restore.events.session import (
     SessionMeta,
     TurnEnded,
     TurnStarted,
+    UsageRecorded,
 )
 from resumed.restore.events.thread import ThreadMeta, ThreadPatched
 from resumed.restore.snapshot import Run
@@ -51,7 +52,7 @@ class Lifecycle:
     """Folds events into a `LifecycleState`; the state is taken over and changed in place."""
 
     version = 1
-    active = (EntryAdded, OperationBegun, OperationSettled, TurnStarted, TurnEnded)
+    active = (EntryAdded, OperationBegun, OperationSettled, TurnStarted, TurnEnded, UsageRecorded)
 
     def apply(self, state: LifecycleState, event: Event) -> LifecycleState:
         """Fold one event in."""
@@ -104,6 +105,8 @@ def _run_began(state: LifecycleState, meta: SessionMeta) -> None:
     state.forked_from = state.forked_from or meta.forked_from
     state.created_at = _earlier(state.created_at, meta.created_at)
     state.last_active_at = max(state.last_active_at, meta.created_at)
+    # A turn does not outlive its run.
+    state.open_turn = None
     state.runs.append(
         Run(
             session_id=meta.session_id,

@@ -14,7 +14,7 @@ from resumed.restore.operation_state import OperationsState
 from resumed.restore.probes import FileSeen, Seen
 from resumed.restore.subsystem import Target
 from resumed.restore.touched import Touched
-from resumed.restore.wording import agent_name, count
+from resumed.restore.wording import agent_name, count, short_path
 
 FILE_KINDS = {
     "changed": DriftKind.FILE_CHANGED,
@@ -25,11 +25,13 @@ FILE_KINDS = {
 
 
 class Differing(msgspec.Struct, frozen=True, kw_only=True):
-    """One file that is not as the agent left it. `path` is relative to the recorded root, `now` is
-    changed, unknown, reverted or gone, `lost` whether its edit no longer counts."""
+    """One file that is not as the agent left it. `path` is relative to the recorded root (absolute
+    outside it), `name` is that for people, `now` is changed, unknown, reverted or gone, `lost` whether
+    its edit no longer counts."""
 
     file: Touched
     path: str
+    name: str
     now: str
     sha256: str | None
     lost: bool
@@ -52,6 +54,7 @@ def differing(state: OperationsState, seen: Seen, target: Target) -> tuple[Diffe
             Differing(
                 file=file,
                 path=path,
+                name=short_path(path, target.here.home),
                 now=now,
                 sha256=observation.sha256 if isinstance(observation, FileSeen) else None,
                 lost=target.recreated or path in target.accepted_files,
@@ -69,12 +72,12 @@ def doubtful_paths(state: OperationsState, seen: Seen, target: Target) -> tuple[
 
 def file_drift(differs: Differing, target: Target) -> Drift:
     """Ask about the file, or only list it where its loss was accepted with the place."""
-    path, agent = differs.path, agent_name(target.here.agent)
+    name, agent = differs.name, agent_name(target.here.agent)
     title = {
-        "changed": f"{path} was changed after {agent}.",
-        "unknown": f"Whether {path} was changed after {agent} is not known.",
-        "reverted": f"{agent}'s edit of {path} is not here any more.",
-        "gone": f"{path}, which {agent} wrote, is gone.",
+        "changed": f"{name} was changed after {agent}.",
+        "unknown": f"Whether {name} was changed after {agent} is not known.",
+        "reverted": f"{agent}'s edit of {name} is not here any more.",
+        "gone": f"{name}, which {agent} wrote, is gone.",
     }[differs.now]
     if target.recreated:
         reason = "The folder is made new, so an edit that was never committed is missing. The agent is told."
@@ -93,15 +96,15 @@ def file_drift(differs: Differing, target: Target) -> Drift:
             labels={"keep": "Leave it as it is and tell the agent"},
             details={"keep": "Nothing is written to it."},
         ),
-        path=path,
-        differences=(Difference(what=path, recorded="as the agent left it", now=_now_words(differs)),),
+        path=differs.path,
+        differences=(Difference(what=name, recorded="as the agent left it", now=_now_words(differs)),),
         facts={"now": differs.now, "sha256": differs.sha256 or ""},
     )
 
 
 def loss(differs: Differing) -> str:
     """What of the agent's work is missing, on one line."""
-    file, path = differs.file, differs.path
+    file, path = differs.file, differs.name
     if differs.now == "unknown":
         return f"{path}: could not be compared"
     if file.change == "delete":
@@ -126,16 +129,16 @@ def loss(differs: Differing) -> str:
 def kept(differs: Differing) -> str:
     """That a file stays as the person has it, on one line."""
     if differs.now == "unknown":
-        return f"{differs.path}: kept as it is; whether it changed is not known"
-    return f"{differs.path}: kept as it is, {_now_words(differs)}"
+        return f"{differs.name}: kept as it is; whether it changed is not known"
+    return f"{differs.name}: kept as it is, {_now_words(differs)}"
 
 
 def note(differs: Differing) -> str:
     """What the agent must know of it."""
     again = "Read it again before editing."
     if differs.now == "unknown":
-        return f"Whether {differs.path} is as you left it is not known. {again}"
-    return f"{differs.path} is not as you left it: {_now_words(differs)}. {again}"
+        return f"Whether {differs.name} is as you left it is not known. {again}"
+    return f"{differs.name} is not as you left it: {_now_words(differs)}. {again}"
 
 
 def _other(parts: list[str]) -> str:

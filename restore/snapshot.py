@@ -25,7 +25,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
     `through` maps a stream to the last sequence number read. `degraded` maps a subsystem to why it
     may have lost events. `depends_on` names the foreign file that is the only copy.
-    `open_turn`: a turn was open when the record ends."""
+    `open_turn`: a turn was open when the record ends; `last_turn` is the last one's id."""
 
     thread_id: str
     name: str
@@ -44,6 +44,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     degraded: dict[str, str] = {}
     depends_on: str | None = None
     open_turn: bool = False
+    last_turn: str | None = None
 
 
 class Fold:

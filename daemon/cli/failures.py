@@ -47,9 +47,7 @@ def failure_of(error: Exception, now: datetime) -> Failure:
     if isinstance(error, ResumedError):
         usage = error.code in (ErrorCode.INVALID_PARAMS, ErrorCode.CHOICE_REFUSED)
         return Failure(error.sentence, _hint(error, now), Exit.USAGE if usage else Exit.ERROR)
-    return Failure(
-        f"That did not work: {error or type(error).__name__}.", "resumed status says where its log is."
-    )
+    return Failure(f"That did not work: {error or type(error).__name__}.")
 
 
 def failure_lines(failure: Failure) -> list[Line]:

@@ -14,6 +14,7 @@ from resumed.restore.wording import count
 
 OPEN_END = "your choice"
 _FITS = 80
+_NOTES_FROM = 52
 _COLUMN = 11
 _MARKS = {Severity.BLOCK: FAILED, Severity.ASK: CARE, Severity.INFORM: QUIET}
 
@@ -47,17 +48,15 @@ def choice_lines(drift: Drift, names: dict[str, str], indent: str = "  ") -> lis
     heads = max((len(name) for name in names.values()), default=0)
     start = len(indent) + heads + 2
     labels = max((len(choice.label) for choice in drift.choices), default=0)
-    notes = {choice.id: _notes(choice, drift) for choice in drift.choices}
-    aligned = all(start + labels + 3 + len(note) <= _FITS for note in notes.values())
+    beside = start + labels + 3 <= _NOTES_FROM
     lines = []
     for choice in drift.choices:
-        head, label, note = f"{indent}{names[choice.id]:<{heads}}  ", choice.label, notes[choice.id]
-        style = "dim" if choice.not_possible else ""
-        beside = f"{label:<{labels if aligned else 0}}   {note}" if note else label
-        if start + len(beside) <= _FITS:
-            lines.append(Line(head, beside, style))
+        head, note = f"{indent}{names[choice.id]:<{heads}}  ", _notes(choice, drift)
+        if note and beside:
+            lines.append(Line(f"{head}{choice.label:<{labels}}   ", note, "dim"))
         else:
-            lines += [Line(head, label, style), Line(" " * start, note, "dim")]
+            lines.append(Line(head, choice.label))
+            lines += [Line(" " * start, note, "dim")] if note else []
     return lines
 
 

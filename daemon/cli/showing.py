@@ -148,12 +148,11 @@ def _checks(thread: ThreadReadResult) -> Iterable[Line]:
     if not thread.checks:
         yield row("Checks", QUIET, "none recorded")
     for number, check in enumerate(thread.checks):
-        score = (
-            f"{check.passed}/{check.total} " if check.passed is not None and check.total is not None else ""
-        )
+        counted = check.passed is not None and check.total is not None
+        result = f"{check.passed}/{check.total} passed" if counted else check.result
         findings = f": {', '.join(check.findings)}" if check.findings else ""
         mark = DONE if check.result == "passed" else CARE
-        yield row("Checks" if number == 0 else "", mark, f"{score}{check.result}, {check.command}{findings}")
+        yield row("Checks" if number == 0 else "", mark, f"{result}, {check.command}{findings}")
 
 
 def _todos(thread: ThreadReadResult) -> Iterable[Line]:

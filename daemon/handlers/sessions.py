@@ -31,12 +31,11 @@ async def session_start(
 ) -> SessionStartResult:
     """Begin a run, or take one up again."""
     live = await workspace.sessions.start(client, params)
-    run = live.lifecycle.runs[-1] if live.lifecycle.runs else None
-    previous = live.lifecycle.runs[-2].session_id if len(live.lifecycle.runs) > 1 else None
+    earlier = [run.session_id for run in live.lifecycle.runs if run.session_id != live.session_id]
     return SessionStartResult(
         thread_id=live.thread_id,
-        session_id=run.session_id if run else live.session_id,
-        resumed_from=previous,
+        session_id=live.session_id,
+        resumed_from=earlier[-1] if earlier else None,
     )
 
 

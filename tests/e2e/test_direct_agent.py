@@ -3,12 +3,12 @@
 A refusal changes nothing: where that could fail, the streams are compared byte by byte.
 """
 
-import asyncio
 import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from resumed.daemon.rpc.client import Client
@@ -44,6 +44,7 @@ async def place(tmp_path: Path) -> AsyncIterator[Repository]:
     """The project on `fix/payment`, with its daemon running."""
     repository = payments.build_projects(tmp_path / "dev").payments
     with serving(repository.root):
+        await listed(repository.root)
         yield repository
 
 
@@ -56,7 +57,8 @@ async def agent(place: Repository) -> AsyncIterator[Client]:
 
 def start(place: Repository, **more: Any) -> SessionStartParams:
     """The parameters of a run in the project."""
-    return SessionStartParams(**{"agent": AgentInfo(name="mender"), "cwd": str(place.root)} | more)
+    plain = SessionStartParams(agent=AgentInfo(name="mender"), cwd=str(place.root))
+    return msgspec.structs.replace(plain, **more)
 
 
 def an_event(run: SessionStartResult, kind: str, payload: dict[str, Any], **more: Any) -> EventAppendParams:
@@ -90,6 +92,14 @@ async def until(agent: Client, person: Person, method: str) -> Any:
         await agent.call("daemon/status", StatusParams())
 
 
+async def until_free(connection: Client) -> None:
+    """Return once the daemon has seen that the agent is gone."""
+    while True:
+        status = await connection.call("daemon/status", StatusParams())
+        if not status.leases:
+            return
+
+
 async def test_a_run_begins_where_the_workspace_is(place: Repository, agent: Client) -> None:
     run: SessionStartResult = await agent.call("session/start", start(place, name="Rounding", model="sol-2"))
     assert run.resumed_from is None
@@ -121,8 +131,8 @@ async def test_the_session_of_another_thread_is_refused(place: Repository, agent
     first = await agent.call("session/start", start(place))
     second = await agent.call("session/start", start(place))
     crossed = start(place, thread_id=second.thread_id, session_id=first.session_id)
-    await refused(agent, ErrorCode.SESSION_EXISTS, "session/start", crossed)
     await agent.call("session/end", SessionEndParams(session_id=second.session_id))
+    await refused(agent, ErrorCode.SESSION_EXISTS, "session/start", crossed)
     await agent.call("session/end", SessionEndParams(session_id=first.session_id))
     await refused(agent, ErrorCode.SESSION_EXISTS, "session/start", crossed)
     await refused(agent, ErrorCode.SESSION_EXISTS, "session/start", start(place, session_id=first.session_id))
@@ -298,8 +308,7 @@ async def test_an_agent_that_goes_without_goodbye(place: Repository, open_turn: 
             if open_turn:
                 await agent.call("turn/start", TurnStartParams(session_id=run.session_id, message="one"))
             assert (await listed(place.root)).threads[0].state == "running"
-        while (await other.call("daemon/status", StatusParams())).leases:
-            await asyncio.sleep(0)
+        await until_free(other)
         whole = await other.call("thread/read", ThreadReadParams(thread=run.thread_id))
     assert whole.state == state
     assert whole.runs[0].ended is None
@@ -310,8 +319,7 @@ async def test_a_run_that_lost_its_connection_is_taken_up_again(place: Repositor
         run = await agent.call("session/start", start(place))
         turn = await agent.call("turn/start", TurnStartParams(session_id=run.session_id, message="one"))
     async with client(place.root) as agent:
-        while (await agent.call("daemon/status", StatusParams())).leases:
-            await asyncio.sleep(0)
+        await until_free(agent)
         same = await agent.call(
             "session/start", start(place, thread_id=run.thread_id, session_id=run.session_id)
         )
@@ -328,8 +336,7 @@ async def test_the_agent_goes_on_in_the_run_that_resume_made(place: Repository) 
         cut_off = OperationBeginParams(session_id=run.session_id, operation_id="op-1", tool="run")
         await agent.call("operation/begin", cut_off)
     async with client(place.root) as agent:
-        while (await agent.call("daemon/status", StatusParams())).leases:
-            await asyncio.sleep(0)
+        await until_free(agent)
     report, _ = await resume(place.root, run.thread_id)
     assert report.outcome is Outcome.RESTORED
     assert report.session_id is not None

@@ -14,7 +14,7 @@ from resumed.restore.probes import FileProbe, FileSeen, Seen, Unseen
 from resumed.restore.subsystem import Target
 from resumed.restore.touched import Touched
 from tests.support.events import HERE, event
-from tests.support.world import digest
+from tests.support.simulation import digest
 
 ROOT = "/srv/shop"
 TARGET = Target(here=HERE, recorded_root=ROOT, root=ROOT)

@@ -17,8 +17,8 @@ from resumed.restore.subsystem import Target
 from resumed.restore.subsystems.operations import OPERATIONS
 from resumed.restore.touched import Touched
 from tests.support.events import HERE, event, folded
+from tests.support.simulation import digest
 from tests.support.story import ADD, EDITED, NOTE, REPO_A, UPDATE, cut_off, done
-from tests.support.world import digest
 
 TARGET = Target(here=HERE, recorded_root=REPO_A, root=REPO_A)
 
@@ -41,7 +41,7 @@ def seen(rounding: bytes | None = EDITED, added: bytes | None = NOTE) -> Seen:
 
 def differs(change: str, now: str, added: int = 0, removed: int = 0) -> Differing:
     file = Touched(path=f"{REPO_A}/f", change=change, lines_added=added, lines_removed=removed)
-    return Differing(file=file, path="f", now=now, sha256=None, lost=True)
+    return Differing(file=file, path="f", name="f", now=now, sha256=None, lost=True)
 
 
 def test_files_as_left_do_not_differ() -> None:

@@ -12,7 +12,7 @@ from resumed.restore.events.session import (
 )
 from resumed.restore.operation_state import OperationsState, begin, forget, resolve, settle
 from tests.support.events import event
-from tests.support.world import digest
+from tests.support.simulation import digest
 
 ADD = FilePatch(path="f", change="add", sha256=digest(b"new"), lines_added=1)
 

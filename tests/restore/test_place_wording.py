@@ -225,13 +225,14 @@ def test_where_it_runs_and_what_the_agent_is_told() -> None:
 
 
 def test_people_read_no_ids_and_no_words_of_the_wire() -> None:
-    drifts = [
-        branch(kind) for kind in (DriftKind.BRANCH_DIFFERS, DriftKind.BRANCH_DELETED, DriftKind.DETACHED)
-    ]
+    kinds = (DriftKind.BRANCH_DIFFERS, DriftKind.BRANCH_DELETED, DriftKind.DETACHED)
+    drifts = [branch(kind) for kind in kinds]
     for kind in (DriftKind.ADVANCED, DriftKind.REWRITTEN, DriftKind.COMMIT_GONE):
         drifts.append(place_wording.commit_question(kind, *looked(*SITUATIONS[kind]())))
     for drift in drifts:
-        rows = [f"{row.what} {row.recorded} {row.now}" for row in drift.differences]
-        for text in (drift.title, drift.reason, *rows, *(each.label + each.detail for each in drift.choices)):
+        texts = [drift.title, drift.reason]
+        texts += [f"{row.what} {row.recorded} {row.now}" for row in drift.differences]
+        texts += [f"{each.label} {each.detail}" for each in drift.choices]
+        for text in texts:
             assert not re.search(r"[0-9a-f]{12,}|[a-z][A-Z]|None", text)
         assert all(len(each.label) <= 78 for each in drift.choices)

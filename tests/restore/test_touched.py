@@ -6,7 +6,7 @@ from resumed.restore.probes import FileProbe, FileSeen, TreeFileProbe, Unseen
 from resumed.restore.subsystem import Target
 from resumed.restore.touched import ABSENT, Touched, hashed, probe_for, relative, state_now, touch
 from tests.support.events import HERE
-from tests.support.world import digest
+from tests.support.simulation import digest
 
 ROOT = "/srv/shop"
 AT = Target(here=HERE, recorded_root=ROOT, root="/srv/new")
@@ -20,8 +20,8 @@ def seen(content: bytes | None, kind: str = "regular") -> FileSeen:
     return FileSeen(kind=kind, sha256=digest(content), size=len(content), content=content)
 
 
-def update(path: str = "f", *hunks: Hunk, **changes: str) -> FilePatch:
-    return FilePatch(path=path, change="update", hunks=hunks or (HUNK,), **changes)
+def update(path: str = "f", *hunks: Hunk, moved_from: str | None = None) -> FilePatch:
+    return FilePatch(path=path, change="update", hunks=hunks or (HUNK,), moved_from=moved_from)
 
 
 def add(path: str = "f", content: bytes | None = NEW) -> FilePatch:

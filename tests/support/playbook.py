@@ -35,7 +35,7 @@ from resumed.restore.steps import AnyVerb, RecordState
 from resumed.restore.subsystem import Here
 from resumed.restore.subsystems import SUBSYSTEMS
 from tests.support.events import event
-from tests.support.world import World
+from tests.support.simulation import World
 
 HOME = "/home/dev"
 RESTORE_ID = "77777777-7777-4777-8777-777777777777"

@@ -41,7 +41,11 @@ ON_ANOTHER_BRANCH = Drift(
     reason="It was on fix/payment; this folder is on main. Its 2 edited files differ here.",
     differences=(Difference(what="branch", recorded="fix/payment (4f8c2d1)", now="main (b71e09a)"),),
     choices=(
-        Choice(id="newWorktree", label="Continue on fix/payment in a new folder", detail="~/repo-a stays on main."),
+        Choice(
+            id="newWorktree",
+            label="Continue on fix/payment in a new folder",
+            detail="~/repo-a stays on main.",
+        ),
         Choice(id="switch", label="Switch this folder back", not_possible="README.md is uncommitted"),
         Choice(id="stay", label="Stay on main and tell the agent", detail="its test result no longer counts"),
         JUST_READ,
@@ -118,7 +122,9 @@ PLAN = LaunchPlan(
     argv=("codex", "resume", NATIVE, "-C", "/home/kim/repo-a", "-s", "workspace-write", "-a", "on-request"),
     folder="/home/kim/repo-a",
 )
-PAUSE = LaunchStep(title="Pause the goal, so that nothing starts by itself", argv=("codex", "app-server"), requests=())
+PAUSE = LaunchStep(
+    title="Pause the goal, so that nothing starts by itself", argv=("codex", "app-server"), requests=()
+)
 
 
 def part(name: str, summary: str, status: Status = Status.RESTORED, **more: Any) -> SubsystemReport:

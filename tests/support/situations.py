@@ -5,7 +5,6 @@ from collections.abc import Callable
 from resumed.protocol.restore import DriftKind
 from resumed.restore.events.session import WorktreeBound
 from resumed.restore.probes import CeilingSeen
-
 from tests.support.story import (
     BRANCH,
     COMMITTED,

@@ -25,7 +25,7 @@ from resumed.restore.events.session import (
 )
 from resumed.restore.snapshot import Record
 from tests.support.playbook import record_of
-from tests.support.world import Repository, World, digest
+from tests.support.simulation import Repository, World, digest
 
 REPO_A, REPO_B = "/home/dev/repo-a", "/home/dev/repo-b"
 BESIDE = f"{REPO_A}.fix-payment"

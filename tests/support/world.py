@@ -1,350 +1,247 @@
-"""A small world for the core: folders, files, repositories with branches and work trees, a ceiling.
+"""A person's computer in a test: a home with real repositories and the agents' records, seen whole.
 
-It answers every probe and does every verb as the daemon would, in memory. A verb refuses what the
-real one refuses, and then changes nothing.
+Everything a daemon may touch lies under one folder, so that "nothing changed" can be compared.
 """
 
-import copy
+import contextlib
 import hashlib
-import posixpath
-from collections.abc import Mapping
+import os
+import stat
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import assert_never
+from pathlib import Path
 
-from resumed.restore.effects import NotPerformed, Performed
-from resumed.restore.probes import (
-    AnyObservation,
-    AnyProbe,
-    BranchProbe,
-    BranchSeen,
-    CeilingProbe,
-    CeilingSeen,
-    CommitProbe,
-    CommitSeen,
-    FileProbe,
-    FileSeen,
-    FolderProbe,
-    FolderSeen,
-    HistoryProbe,
-    HistorySeen,
-    NoRepository,
-    RepositoryProbe,
-    RepositorySeen,
-    Seen,
-    SwitchProbe,
-    SwitchSeen,
-    TreeFileProbe,
-    Unseen,
-    WorktreeEntry,
+import pytest
+
+from resumed.protocol.sessions import (
+    AgentInfo,
+    OperationBeginParams,
+    OperationCommitParams,
+    PermissionsInfo,
+    SessionEndParams,
+    SessionStartParams,
+    SessionStartResult,
+    TurnCompleteParams,
+    TurnStartParams,
+    TurnStartResult,
 )
-from resumed.restore.steps import AddWorktree, AnyVerb, RecordState, RemoveWorktree, SwitchBranch
+from tests.support.codex import build_scratch_repo, install_recording
+from tests.support.repository import Repository, make_repository, run_git
+from tests.support.workspace import client, serving
 
-Tree = dict[str, bytes]
-
-
-def digest(content: bytes) -> str:
-    """The SHA-256 of bytes, as in hashes of files."""
-    return hashlib.sha256(content).hexdigest()
-
-
-@dataclass
-class Checkout:
-    """One work tree. `branch` of `None` is a detached HEAD; `sha` of `None` an unborn branch. Without
-    `present` it is only registered: its folder was deleted."""
-
-    branch: str | None
-    sha: str | None
-    kind: str = "main"
-    in_progress: str | None = None
-    worktree_id: str | None = None
-    present: bool = True
+ORIGIN = "https://github.com/acme/payments.git"
+BEFORE = {"README.md": "# Payments\n", "rounding.py": "half = 0.5\n", "test_rounding.py": "assert True\n"}
+EDITS = {"rounding.py": "half = 0.5\nstep = 0.01\n", "test_rounding.py": "assert half\n"}
+_HEADS = "refs/heads/"
 
 
-@dataclass
-class Repository:
-    """`commits` maps an id to its files and its parent; `trees` of work trees are by path."""
+@dataclass(frozen=True)
+class Entry:
+    """One file, link or folder as it lies there. `time` is the modification time in nanoseconds."""
 
-    name: str
-    origin: str | None = None
-    repo_id: str | None = None
-    commits: dict[str, tuple[Tree, str | None]] = field(default_factory=dict)
-    branches: dict[str, str] = field(default_factory=dict)
-    trees: dict[str, Checkout] = field(default_factory=dict)
-
-    def commit(self, branch: str, files: Mapping[str, bytes], parent: str | None = None) -> str:
-        """Make a commit with exactly these files, and let the branch point at it."""
-        raw = repr((self.name, sorted(files.items()), parent, len(self.commits))).encode()
-        sha = hashlib.sha1(raw).hexdigest()
-        self.commits[sha] = (dict(files), parent)
-        self.branches[branch] = sha
-        return sha
-
-    def ancestors(self, sha: str | None) -> list[str]:
-        """The commit and all before it."""
-        found = []
-        while sha is not None and sha in self.commits:
-            found.append(sha)
-            sha = self.commits[sha][1]
-        return found
+    kind: str
+    mode: int
+    time: int
+    digest: str
 
 
-@dataclass
+@dataclass(frozen=True)
+class State:
+    """The home at one moment: every path, and where git says that HEADs and branches are.
+
+    `heads` maps a checkout (relative to the home) to its branch (`None`: detached) and commit;
+    `branches` maps `<main checkout>:<branch>` to its commit."""
+
+    entries: dict[str, Entry]
+    heads: dict[str, tuple[str | None, str]]
+    branches: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a direct agent did before it stopped. `cut_off` is a call (tool, kind, path or command)
+    that was announced and never ended; such a run is not ended either."""
+
+    name: str = "Fix payment rounding"
+    edits: Mapping[str, str] = field(default_factory=lambda: EDITS)
+    commits: bool = True
+    approval: str = "on-request"
+    sandbox: str = "workspace-write"
+    mode: str = "normal"
+    cut_off: tuple[str, str, str] | None = None
+
+
 class World:
-    """`hidden` are probes that can't be answered. `recorded` collects what `RecordState` wrote."""
+    """One home folder and our state beside it. Paths are relative to the home."""
 
-    folders: set[str] = field(default_factory=set)
-    files: dict[str, bytes] = field(default_factory=dict)
-    repositories: list[Repository] = field(default_factory=list)
-    ceiling: CeilingSeen | Unseen = field(default_factory=CeilingSeen)
-    hidden: set[AnyProbe] = field(default_factory=set)
-    recorded: list[tuple[str, dict[str, object]]] = field(default_factory=list)
+    def __init__(self, base: Path) -> None:
+        self.home = base / "home"
+        self.state = base / "state"
+        self.home.mkdir(parents=True)
+        self._daemons: dict[Path, contextlib.ExitStack] = {}
 
-    def outside(self) -> tuple[object, ...]:
-        """Everything but what was recorded in the run's own stream, for comparing."""
-        return copy.deepcopy((self.folders, self.files, self.repositories))
+    def serve(self, folder: str) -> Path:
+        """Begin the daemon over a folder if there is none; returns the folder."""
+        path = self.home / folder
+        if path not in self._daemons:
+            stack = self._daemons[path] = contextlib.ExitStack()
+            stack.enter_context(serving(path))
+        return path
 
-    def check_out(self, repository: Repository, path: str, branch: str | None, kind: str = "main") -> None:
-        """Put a work tree of the repository there, on the branch."""
-        sha = repository.branches.get(branch or "")
-        repository.trees[path] = Checkout(branch, sha, kind)
-        self.folders.add(path)
-        for name, content in self._tree(repository, sha).items():
-            self.files[posixpath.join(path, name)] = content
+    def let_go(self) -> None:
+        """Stop every daemon, as before a folder is moved."""
+        while self._daemons:
+            self._daemons.popitem()[1].close()
 
-    def remove_folder(self, path: str) -> None:
-        """Delete the folder and all in it, as `rm -rf` does: git does not hear of it."""
-        self.folders = {folder for folder in self.folders if not _inside(folder, path)}
-        self.files = {name: content for name, content in self.files.items() if not _inside(name, path)}
-        for repository in self.repositories:
-            for top, tree in repository.trees.items():
-                tree.present = tree.present and not _inside(top, path)
+    def payments(self, name: str = "payments") -> Repository:
+        """A repository on `fix/payment`, which is at the one commit of `main`."""
+        repository = make_repository(self.home / name)
+        repository.git("remote", "add", "origin", ORIGIN)
+        repository.commit(BEFORE, "first")
+        repository.git("switch", "--quiet", "--create", "fix/payment")
+        return repository
 
-    def rename(self, path: str, to: str) -> None:
-        """Move a folder; a main work tree takes its repository along."""
-        self.folders = {
-            to + folder[len(path) :] if _inside(folder, path) else folder for folder in self.folders
+    def scratch(self) -> tuple[Repository, Repository]:
+        """The repository of the recordings and its linked checkout, as the last of them left it."""
+        repository, linked = build_scratch_repo(self.home)
+        return Repository(repository), Repository(linked)
+
+    def codex(self, name: str, sha: str | None = None) -> str:
+        """Put a recording into the Codex home, with its folders here; returns its thread."""
+        folders = {
+            f"/home/dev/{folder}": str(self.home / folder) for folder in ("repo", "repo-wt", "wt-feature")
         }
-        self.files = {
-            to + name[len(path) :] if _inside(name, path) else name: content
-            for name, content in self.files.items()
-        }
-        for repository in self.repositories:
-            repository.trees = {
-                to + top[len(path) :] if _inside(top, path) and tree.kind == "main" else top: tree
-                for top, tree in repository.trees.items()
-            }
+        path = install_recording(name, self.home / ".codex", folders, sha)
+        return path.stem[-36:]
 
-    def move_head(self, path: str, branch: str) -> None:
-        """Switch as a person would, keeping what is not committed."""
-        repository = self.around(path)
-        assert repository is not None
-        tree = repository.trees[path]
-        self._move(repository, path, tree.sha, repository.branches[branch])
-        tree.branch, tree.sha = branch, repository.branches[branch]
+    def allow(self, **limits: str) -> None:
+        """Write our own settings: the widest `approval` and `sandbox`; none of them means no limit."""
+        self.state.mkdir(exist_ok=True)
+        lines = [f'{name} = "{value}"' for name, value in limits.items()]
+        (self.state / "settings.toml").write_text("\n".join(["[permissions]", *lines, ""]))
 
-    def around(self, path: str) -> Repository | None:
-        """The repository that the path is in."""
-        top = self._top(path)
-        return next((each for each in self.repositories if top in each.trees), None) if top else None
+    async def work(self, folder: str, work: Work | None = None) -> str:
+        """Let a direct agent work in a checkout, through the daemon there; returns its thread."""
+        work = work or Work()
+        self.serve(folder)
+        place = Repository(self.home / folder)
+        async with client(place.root, name="agent") as agent:
+            permissions = PermissionsInfo(approval=work.approval, sandbox=work.sandbox, mode=work.mode)
+            run: SessionStartResult = await agent.call(
+                "session/start",
+                SessionStartParams(
+                    agent=AgentInfo(name="acme", version="1.0"),
+                    cwd=str(place.root),
+                    name=work.name,
+                    model="acme-large",
+                    permissions=permissions,
+                ),
+            )
+            session = run.session_id
+            turn: TurnStartResult = await agent.call(
+                "turn/start", TurnStartParams(session_id=session, message="Fix the rounding, please.")
+            )
+            for path, content in work.edits.items():
+                operation = f"edit-{path}"
+                await agent.call(
+                    "operation/begin",
+                    OperationBeginParams(
+                        session_id=session, operation_id=operation, tool="edit", kind="write", paths=(path,)
+                    ),
+                )
+                place.write({path: content})
+                await agent.call(
+                    "operation/commit", OperationCommitParams(session_id=session, operation_id=operation)
+                )
+            if work.commits and work.edits:
+                place.commit({}, "agent's work")
+            if work.cut_off is not None:
+                await agent.call("operation/begin", _announced(session, *work.cut_off))
+                return run.thread_id
+            await agent.call(
+                "turn/complete",
+                TurnCompleteParams(
+                    session_id=session, turn_id=turn.turn_id, token=turn.token, message="Rounded."
+                ),
+            )
+            await agent.call("session/end", SessionEndParams(session_id=session))
+        return run.thread_id
 
-    def observe(self, probes: tuple[AnyProbe, ...]) -> Seen:
-        """Answer all probes."""
-        return {probe: Unseen("timeout") if probe in self.hidden else self._look(probe) for probe in probes}
+    def look(self) -> State:
+        """Everything as it lies in the home now. Reading changes nothing."""
+        marks = sorted((*self.home.glob("*/.git"), *self.home.glob("*/*/.git")))
+        branches: dict[str, str] = {}
+        for main in (mark.parent for mark in marks if mark.is_dir()):
+            name = main.relative_to(self.home).as_posix()
+            listed = run_git(main, "for-each-ref", "--format=%(refname) %(objectname)", "refs/heads")
+            for branch, _, sha in (line.partition(" ") for line in listed.splitlines()):
+                branches[f"{name}:{branch.removeprefix(_HEADS)}"] = sha
+        heads: dict[str, tuple[str | None, str]] = {}
+        for mark in marks:
+            owner, head = self._head(mark)
+            on = head.removeprefix(f"ref: {_HEADS}") if head.startswith("ref: ") else None
+            at = branches.get(f"{owner}:{on}", "") if on else head
+            heads[mark.parent.relative_to(self.home).as_posix()] = on, at
+        return State(entries=entries(self.home), heads=heads, branches=branches)
 
-    def perform(self, verb: AnyVerb) -> Performed | NotPerformed:
-        """Do one verb."""
-        match verb:
-            case RecordState(events=events):
-                self.recorded.extend(events)
-                return Performed()
-            case AddWorktree():
-                return self._add(verb)
-            case RemoveWorktree():
-                return self._remove(verb)
-            case SwitchBranch():
-                return self._switch(verb)
-            case _:
-                assert_never(verb)
+    def _head(self, mark: Path) -> tuple[str, str]:
+        git_dir = mark if mark.is_dir() else Path(mark.read_text().removeprefix("gitdir: ").strip())
+        main = git_dir.parent if mark.is_dir() else git_dir.parents[2]
+        head = git_dir / "HEAD"
+        return main.relative_to(self.home).as_posix(), head.read_text().strip() if head.exists() else ""
 
-    def uncommitted(self, path: str) -> set[str]:
-        """Files of the work tree, relative, that are not as in its commit."""
-        repository = self.around(path)
-        assert repository is not None
-        tree = self._tree(repository, repository.trees[path].sha)
-        here = self._files_in(path)
-        return {name for name in {*tree, *here} if tree.get(name) != here.get(name)}
 
-    def _look(self, probe: AnyProbe) -> AnyObservation:
-        match probe:
-            case FolderProbe(path):
-                return self._folder(path)
-            case RepositoryProbe(path):
-                return self._repository(path)
-            case FileProbe(path):
-                return self._file(self.files.get(path))
-            case CeilingProbe():
-                return self.ceiling
-            case BranchProbe(path) | CommitProbe(path) | HistoryProbe(path):
-                pass
-            case SwitchProbe(path) | TreeFileProbe(path):
-                pass
-            case _:
-                assert_never(probe)
-        repository, top = self.around(path), self._top(path)
-        if repository is None or top is None:
-            return Unseen("failed: no repository")
-        return self._in_repository(probe, repository, top)
+@contextlib.contextmanager
+def inhabited(base: Path) -> Iterator[World]:
+    """A world at `base`, in the environment of this process and of all that it starts."""
+    world = World(base)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(world.home))
+        patch.setenv("RESUMED_HOME", str(world.state))
+        patch.setenv("CODEX_HOME", str(world.home / ".codex"))
+        try:
+            yield world
+        finally:
+            world.let_go()
 
-    def _in_repository(self, probe: AnyProbe, repository: Repository, top: str) -> AnyObservation:
-        match probe:
-            case BranchProbe(branch=branch):
-                at = next((path for path, tree in repository.trees.items() if tree.branch == branch), None)
-                return BranchSeen(sha=repository.branches.get(branch), checked_out_at=at)
-            case CommitProbe(sha=sha):
-                return CommitSeen(sha in repository.commits, self._tree_id(repository, sha))
-            case HistoryProbe(sha=sha):
-                return HistorySeen(_relation(repository, sha, repository.trees[top].sha))
-            case SwitchProbe(branch=branch):
-                return self._in_the_way(repository, top, repository.branches.get(branch))
-            case TreeFileProbe(sha=sha, relative=relative):
-                return self._file(self._tree(repository, sha).get(relative))
-            case _:
-                raise AssertionError(probe)
 
-    def _folder(self, path: str) -> FolderSeen:
-        if path in self.files:
-            return FolderSeen("file")
-        there = any(_inside(known, path) for known in (*self.folders, *self.files))
-        return FolderSeen("folder") if there else FolderSeen("absent")
-
-    def _file(self, content: bytes | None) -> FileSeen:
-        if content is None:
-            return FileSeen(kind="absent")
-        return FileSeen(kind="regular", sha256=digest(content), size=len(content), content=content)
-
-    def _repository(self, path: str) -> RepositorySeen | NoRepository:
-        repository, top = self.around(path), self._top(path)
-        if repository is None or top is None:
-            return NoRepository()
-        tree = repository.trees[top]
-        return RepositorySeen(
-            top_level=top,
-            git_dir=f"{top}/.git",
-            common_dir=f"{repository.name}.git",
-            common_id=repository.name,
-            kind=tree.kind,
-            branch=tree.branch,
-            sha=tree.sha,
-            tree=self._tree_id(repository, tree.sha),
-            detached=tree.branch is None,
-            unborn=tree.sha is None,
-            in_progress=tree.in_progress,
-            origin=repository.origin,
-            repo_id=repository.repo_id,
-            worktree_id=tree.worktree_id,
-            worktrees=tuple(
-                WorktreeEntry(each, known.branch, known.sha, not known.present)
-                for each, known in sorted(repository.trees.items())
-            ),
-        )
-
-    def _add(self, verb: AddWorktree) -> Performed | NotPerformed:
-        repository = self.around(verb.repository)
-        if repository is None or self._folder(verb.path).kind != "absent":
-            return NotPerformed("something is in the way")
-        if verb.sha not in repository.commits:
-            return NotPerformed("the commit is not there")
-        taken = [
-            path for path, tree in repository.trees.items() if verb.branch and tree.branch == verb.branch
-        ]
-        if any(path != verb.path for path in taken):
-            return NotPerformed("the branch is checked out elsewhere")
-        if verb.branch is not None:
-            if verb.create_branch and verb.branch not in repository.branches:
-                repository.branches[verb.branch] = verb.sha
-            if repository.branches.get(verb.branch) != verb.sha:
-                return NotPerformed("the branch is not where it was")
-        repository.trees[verb.path] = Checkout(verb.branch, verb.sha, "linked")
-        self.folders.add(verb.path)
-        self._move(repository, verb.path, None, verb.sha)
-        return Performed()
-
-    def _remove(self, verb: RemoveWorktree) -> Performed | NotPerformed:
-        repository = self.around(verb.repository)
-        tree = repository.trees.get(verb.path) if repository else None
-        if repository is None or tree is None or (tree.branch, tree.sha) != (verb.branch, verb.sha):
-            return NotPerformed("it is not as it was made")
-        if self.uncommitted(verb.path):
-            return NotPerformed("it holds files that would be lost")
-        self.remove_folder(verb.path)
-        del repository.trees[verb.path]
-        if verb.delete_branch and verb.branch is not None:
-            del repository.branches[verb.branch]
-        return Performed()
-
-    def _switch(self, verb: SwitchBranch) -> Performed | NotPerformed:
-        repository = self.around(verb.root)
-        tree = repository.trees.get(verb.root) if repository else None
-        if repository is None or tree is None or (tree.branch, tree.sha) != (verb.from_branch, verb.from_sha):
-            return NotPerformed("HEAD is not where it was")
-        if verb.to_branch is not None and repository.branches.get(verb.to_branch) != verb.to_sha:
-            return NotPerformed("the branch is not where it was")
-        if self._in_the_way(repository, verb.root, verb.to_sha).overwritten:
-            return NotPerformed("it would overwrite uncommitted files")
-        self._move(repository, verb.root, tree.sha, verb.to_sha)
-        tree.branch, tree.sha = verb.to_branch, verb.to_sha
-        return Performed()
-
-    def _move(self, repository: Repository, path: str, before: str | None, after: str) -> None:
-        old, new = self._tree(repository, before), self._tree(repository, after)
-        for name in {*old, *new}:
-            if old.get(name) == new.get(name):
-                continue
-            if name in new:
-                self.files[posixpath.join(path, name)] = new[name]
+def entries(root: Path) -> dict[str, Entry]:
+    """Every file, link and folder below `root`, by relative path."""
+    found = {}
+    for folder, names, files in os.walk(root):
+        for name in (*names, *files):
+            path = Path(folder, name)
+            seen = path.lstat()
+            if path.is_symlink():
+                kind, content = "link", os.fsencode(os.readlink(path))
+            elif stat.S_ISREG(seen.st_mode):
+                kind, content = "file", path.read_bytes()
             else:
-                self.files.pop(posixpath.join(path, name), None)
-
-    def _in_the_way(self, repository: Repository, path: str, sha: str | None) -> SwitchSeen:
-        old, new = self._tree(repository, repository.trees[path].sha), self._tree(repository, sha)
-        changed = self.uncommitted(path)
-        overwritten = {name for name in changed if old.get(name) != new.get(name)}
-        return SwitchSeen(
-            overwritten=tuple(sorted(overwritten)), carried=tuple(sorted(changed - overwritten))
-        )
-
-    def _files_in(self, path: str) -> Tree:
-        return {
-            name[len(path) + 1 :]: content
-            for name, content in self.files.items()
-            if _inside(name, path) and self._top(name) == path
-        }
-
-    def _top(self, path: str) -> str | None:
-        if self._folder(path).kind == "absent":
-            return None
-        tops = [top for each in self.repositories for top, tree in each.trees.items() if tree.present]
-        around = [top for top in tops if _inside(path, top)]
-        return max(around, key=len) if around else None
-
-    @staticmethod
-    def _tree(repository: Repository, sha: str | None) -> Tree:
-        return repository.commits[sha][0] if sha in repository.commits else {}
-
-    @staticmethod
-    def _tree_id(repository: Repository, sha: str | None) -> str | None:
-        if sha not in repository.commits:
-            return None
-        return hashlib.sha1(repr(sorted(repository.commits[sha][0].items())).encode()).hexdigest()
+                kind, content = "folder", b""
+            found[path.relative_to(root).as_posix()] = Entry(
+                kind, stat.S_IMODE(seen.st_mode), seen.st_mtime_ns, hashlib.sha256(content).hexdigest()
+            )
+    return found
 
 
-def _inside(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip("/") + "/")
+def changed(before: State, after: State) -> set[str]:
+    """The paths that are not the same: made, gone, or with another kind, mode or content."""
+    paths = before.entries.keys() | after.entries.keys()
+    return {path for path in paths if _content(before, path) != _content(after, path)}
 
 
-def _relation(repository: Repository, sha: str, head: str | None) -> str:
-    if sha == head:
-        return "same"
-    if sha in repository.ancestors(head):
-        return "ancestor"
-    return "descendant" if head in repository.ancestors(sha) else "diverged"
+def _content(state: State, path: str) -> tuple[str, int, str] | None:
+    entry = state.entries.get(path)
+    return None if entry is None else (entry.kind, entry.mode, entry.digest)
+
+
+def _announced(session: str, tool: str, kind: str, what: str) -> OperationBeginParams:
+    paths = (what,) if kind == "write" else ()
+    return OperationBeginParams(
+        session_id=session,
+        operation_id="cut-off",
+        tool=tool,
+        kind=kind,
+        paths=paths,
+        args={} if paths else {"command": what},
+    )

@@ -77,4 +77,7 @@ def test_an_answer_that_cannot_be_taken_now_is_wrong_usage(text: str, why: str) 
 
 def test_answers_that_nothing_asked_for_are_named() -> None:
     given = parse(("worktree.branchDiffers=stay", "worktree.gone=relink", "operations.fileChanged:x=keep"))
-    assert unused((ON_ANOTHER_BRANCH, changed_file("y")), given) == ("worktree.gone", "operations.fileChanged:x")
+    assert unused((ON_ANOTHER_BRANCH, changed_file("y")), given) == (
+        "worktree.gone",
+        "operations.fileChanged:x",
+    )

@@ -29,9 +29,12 @@ def test_a_question_about_the_place() -> None:
         "        then fix/payment (4f8c2d1)   now main (b71e09a)\n"
         "        It was on fix/payment; this folder is on main. Its 2 edited files differ\n"
         "        here.\n"
-        "  1  Continue on fix/payment in a new folder   (suggested; ~/repo-a stays on main)\n"
-        "  -  Switch this folder back                   (not yet: README.md is uncommitted)\n"
-        "  3  Stay on main and tell the agent           (its test result no longer counts)\n"
+        "  1  Continue on fix/payment in a new folder   (suggested; ~/repo-a stays on\n"
+        "                                               main)\n"
+        "  -  Switch this folder back                   (not yet: README.md is\n"
+        "                                               uncommitted)\n"
+        "  3  Stay on main and tell the agent           (its test result no longer\n"
+        "                                               counts)\n"
         "  4  Just read                                 (Nothing is started or changed)\n"
     )
 
@@ -71,7 +74,9 @@ def test_wide_differences_stand_below_each_other() -> None:
 
 def test_what_is_open_is_no_difference() -> None:
     assert difference_lines(NEVER_ASKED.differences) == []
-    assert asked_differences(question(ON_ANOTHER_BRANCH, changed_file("a.py"))) == ON_ANOTHER_BRANCH.differences
+    assert (
+        asked_differences(question(ON_ANOTHER_BRANCH, changed_file("a.py"))) == ON_ANOTHER_BRANCH.differences
+    )
 
 
 def test_the_key_has_a_path_only_where_it_needs_one() -> None:

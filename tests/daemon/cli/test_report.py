@@ -41,7 +41,9 @@ def partly() -> RestoreReport:
             ),
         ),
         part("verifier", "7/9 no longer counts, both files differ", Status.INVALIDATED, reason="both differ"),
-        part("permissions", "asks on request, reads only", Status.DEFAULTED, reason="the record does not say"),
+        part(
+            "permissions", "asks on request, reads only", Status.DEFAULTED, reason="the record does not say"
+        ),
         part("model", "gpt-5.5 is gone, gpt-6 instead", Status.DEGRADED, reason="not offered now"),
         part("conversation", "40 entries", Status.DEGRADED, reason="2 events lost", details=("one", "two")),
     ]

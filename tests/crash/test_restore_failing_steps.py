@@ -1,0 +1,84 @@
+"""A step of a restore fails: everything is rolled back or the parts are named, never passed off."""
+
+from collections.abc import Callable
+
+import pytest
+
+from resumed.protocol.restore import DriftKind, Outcome, RestoreReport, Status
+from resumed.restore.events.journal import RestoreClosed
+from resumed.restore.resume import ROLLS_BACK
+from resumed.restore.steps import AnyVerb, RecordState, RemoveWorktree
+from tests.support.playbook import Play, Player, context, suggested
+from tests.support.situations import SITUATIONS
+from tests.support.story import COMMITTED, REPO_A, Story, cut_off, payments, permitted
+
+
+def status(report: RestoreReport, name: str) -> Status:
+    return next(each.status for each in report.subsystems if each.name == name)
+
+
+def restored_with(refused: Callable[[AnyVerb], bool]) -> tuple[Play, Story, object]:
+    """Everything that can be a step, one of them refused."""
+    story, root = SITUATIONS[DriftKind.WORKTREE_REMOVED]()
+    story.add(permitted("never"), cut_off("op-9", command="x"))
+    before = story.world.outside()
+    player = Player(
+        story.world, [suggested, suggested], refuses=lambda verb: "no space" if refused(verb) else None
+    )
+    return player.play(story.record, context(root)), story, before
+
+
+def event_of(verb: AnyVerb) -> str:
+    return verb.events[0][0] if isinstance(verb, RecordState) else type(verb).__name__
+
+
+@pytest.mark.parametrize(
+    ("event", "owner"),
+    [
+        ("AddWorktree", "worktree"),
+        ("worktree_bound", "worktree"),
+        ("permissions_set", "permissions"),
+        ("operation_resolved", "operations"),
+        ("model_set", "model"),
+        ("state_invalidated", "operations"),
+    ],
+)
+def test_a_step_that_fails_is_never_called_restored(event: str, owner: str) -> None:
+    failed, story, before = restored_with(lambda verb: event_of(verb) == event)
+    report = failed.ended
+    if owner in ROLLS_BACK:
+        assert (report.outcome, report.launch, story.world.outside()) == (Outcome.ROLLED_BACK, None, before)
+        assert report.headline.endswith("no space. Everything is as it was before.")
+        assert {each.status for each in report.subsystems} == {Status.SKIPPED, Status.NOT_TRACKED}
+    else:
+        assert report.outcome is Outcome.PARTIAL
+        assert status(report, owner) is Status.FAILED
+        later = ("conversation", "operations", "verifier")
+        assert {status(report, name) for name in later} == {Status.SKIPPED}
+        assert report.launch is not None
+    closed = failed.journal[-1]
+    assert isinstance(closed, RestoreClosed)
+    assert closed.outcome == report.outcome.value
+
+
+def test_a_check_that_cannot_be_recorded_makes_it_partial() -> None:
+    story = payments()
+    story.world.files[f"{REPO_A}/rounding.py"] = COMMITTED
+    player = Player(
+        story.world,
+        [suggested],
+        refuses=lambda verb: "no space" if event_of(verb) == "state_invalidated" else None,
+    )
+    report = player.play(story.record, context(REPO_A)).ended
+    assert (report.outcome, status(report, "verifier")) == (Outcome.PARTIAL, Status.FAILED)
+
+
+def test_what_cannot_be_rolled_back_is_said() -> None:
+    stuck, story, before = restored_with(
+        lambda verb: event_of(verb) == "permissions_set" or isinstance(verb, RemoveWorktree)
+    )
+    assert stuck.ended.outcome is Outcome.ROLLED_BACK
+    assert "as it was before" not in stuck.ended.headline
+    assert stuck.ended.headline.endswith("Make ~/repo-a.wt on fix/payment could not be undone: no space.")
+    assert stuck.ended.record.handed_to_person[-1].endswith("could not be undone: no space.")
+    assert story.world.outside() != before

@@ -1,0 +1,118 @@
+"""The daemon is killed while git is in the middle of a checkout that a restore asked for.
+
+A filter of the repository stops git there, kills the daemon, and lets git go on when the test says so.
+"""
+
+import os
+import stat
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.support.repository import run_git
+from tests.support.restore_worlds import (
+    KEPT,
+    Build,
+    World,
+    deleted_worktree,
+    journals,
+    resume_and_look,
+    switched_branch,
+    try_resume,
+)
+from tests.support.wire import wait_for
+from tests.support.workspace import resume
+
+FILTER = """\
+#!/bin/sh
+if [ -p {gate} ]; then
+  kill -9 $(cat {daemon})
+  {then}
+fi
+cat
+"""
+WAIT = "cat {gate} >/dev/null; rm -f {gate}"
+DIE = "rm -f {gate}; kill -9 $PPID"
+
+
+class Gate(NamedTuple):
+    """Where git stops."""
+
+    world: World
+    path: Path
+
+    def open(self) -> None:
+        """Let git go on, and wait until it has ended."""
+        self.path.write_bytes(b"")
+        wait_for(lambda: not self.path.exists() and not marks(self.world))
+
+
+def gate(world: World, folder: Path, then: str) -> Gate:
+    """Stop git at the first file that it checks out, in this repository and all its work trees."""
+    path, daemon, program = folder / "gate", folder / "daemon", folder / "filter"
+    daemon.write_text(str(world.daemon.process.pid))
+    program.write_text(FILTER.format(gate=path, daemon=daemon, then=then.format(gate=path)))
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    run_git(world.root, "config", "filter.gate.smudge", str(program))
+    attributes = world.root / ".git" / "info" / "attributes"
+    attributes.parent.mkdir(exist_ok=True)
+    attributes.write_text("* filter=gate\n")
+    os.mkfifo(path)
+    return Gate(world, path)
+
+
+def marks(world: World) -> list[Path]:
+    """What git leaves while it is at work: a locked index, or a work tree that is being made."""
+    git_dir = world.root / ".git"
+    making = [
+        path for path in git_dir.glob("worktrees/*/locked") if path.read_text().strip() == "initializing"
+    ]
+    return [*git_dir.rglob("index.lock"), *making]
+
+
+@pytest.mark.parametrize("build", [switched_branch, deleted_worktree])
+async def test_git_that_ends_after_the_daemon(build: Build, tmp_path: Path) -> None:
+    with build(tmp_path, "") as world:
+        before = world.facts()
+        stopped = gate(world, tmp_path, WAIT)
+        assert await try_resume(world) is None
+        assert marks(world)
+        stopped.open()
+        world.daemon.start_again()
+        report, settled = await resume_and_look(world)
+        assert settled == before
+        assert report.outcome in KEPT, report.headline
+        assert report.record.damage == ()
+
+
+@pytest.mark.parametrize("build", [switched_branch, deleted_worktree])
+async def test_git_that_is_still_at_work_when_resume_is_pressed(build: Build, tmp_path: Path) -> None:
+    with build(tmp_path, "") as world:
+        before = world.facts()
+        stopped = gate(world, tmp_path, WAIT)
+        assert await try_resume(world) is None
+        world.daemon.start_again()
+        refused, _ = await resume(world.root, world.thread, world.decide)
+        print(refused.outcome, refused.headline, refused.record.damage)
+        assert marks(world)
+        stopped.open()
+        report, settled = await resume_and_look(world)
+        print(report.outcome, report.headline, report.record.damage)
+        print(journals())
+        assert report.outcome in KEPT, report.headline
+
+
+@pytest.mark.parametrize("build", [switched_branch, deleted_worktree])
+async def test_git_that_dies_too(build: Build, tmp_path: Path) -> None:
+    with build(tmp_path, "") as world:
+        before = world.facts()
+        gate(world, tmp_path, DIE)
+        assert await try_resume(world) is None
+        wait_for(lambda: not (tmp_path / "gate").exists())
+        world.daemon.start_again()
+        print(marks(world))
+        report, settled = await resume_and_look(world)
+        print(report.outcome, report.headline, report.record.damage)
+        print(journals())
+        assert 0

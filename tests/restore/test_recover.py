@@ -1,0 +1,201 @@
+from collections.abc import Sequence
+
+import msgspec
+import pytest
+
+from resumed.protocol.restore import DriftKind, Outcome
+from resumed.restore.events.envelope import Payload
+from resumed.restore.events.journal import RestoreClosed, RestorePlanned, RestoreStep
+from resumed.restore.probes import FolderProbe, FolderSeen, RepositoryProbe, Seen, Unseen
+from resumed.restore.recover import Unfinished, Verdict, recover, recovery_probes, unfinished
+from resumed.restore.steps import AddWorktree, HeadAt, PathAbsent, RecordState, RemoveWorktree, Step
+from tests.support.events import event
+from tests.support.playbook import Play, Player, context, recovered, taking
+from tests.support.simulation import World
+from tests.support.situations import SITUATIONS
+from tests.support.story import permitted
+
+MOVE = Step(
+    subsystem="worktree",
+    title="Make it",
+    do=AddWorktree(repository="/r", path="/w", sha="s"),
+    undo=RemoveWorktree(repository="/r", path="/w", sha="s"),
+    expects=(PathAbsent("/w"),),
+    ensures=(HeadAt(path="/w", branch=None, sha="s"),),
+)
+RECORD = Step(subsystem="model", title="Record", do=RecordState(events=()))
+MOVING = [
+    (DriftKind.WORKTREE_REMOVED, "recreate"),
+    (DriftKind.BRANCH_DIFFERS, "switch"),
+    (DriftKind.BRANCH_DIFFERS, "newWorktree"),
+    (DriftKind.BRANCH_DELETED, "newWorktree"),
+    (DriftKind.DETACHED, "switch"),
+    (DriftKind.REWRITTEN, "newWorktree"),
+]
+
+
+def planned(*steps: Step, restore_id: str = "r") -> RestorePlanned:
+    plan = tuple(msgspec.to_builtins(step) for step in steps)
+    return RestorePlanned(restore_id=restore_id, through={}, seen={}, drift=(), steps=plan)
+
+
+def step(n: int, state: str, restore_id: str = "r") -> RestoreStep:
+    return RestoreStep(restore_id=restore_id, n=n, state=state)
+
+
+def read(*journal: Payload) -> Unfinished | None:
+    return unfinished(tuple(event(payload) for payload in journal))
+
+
+def begun(*journal: Payload) -> Unfinished:
+    restore = read(*journal)
+    assert restore is not None
+    return restore
+
+
+def killed(kind: DriftKind, choice: str, n: int | None) -> tuple[Play, World, tuple[object, ...]]:
+    """A restore that was killed after its n-th journal record, and the world before it."""
+    story, root = SITUATIONS[kind]()
+    story.add(permitted("never"))
+    before = story.world.outside()
+    answers = taking(**{kind.value: choice})
+    player = Player(story.world, [answers, answers], kill_at=n)
+    return player.play(story.record, context(root)), story.world, before
+
+
+@pytest.mark.parametrize(("kind", "choice"), MOVING)
+@pytest.mark.parametrize("written", [True, False], ids=["after", "before"])
+def test_killed_around_any_journal_record_it_is_as_before_or_as_after(
+    kind: DriftKind, choice: str, written: bool
+) -> None:
+    whole, finished, _ = killed(kind, choice, None)
+    verdicts = []
+    for n in range(1, len(whole.journal) + 1):
+        play, world, before = killed(kind, choice, n)
+        assert play.report is None
+        journal = play.journal if written else play.journal[:-1]
+        recovery, stuck = recovered(world, journal)
+        verdicts.append(recovery.verdict if recovery else None)
+        is_closed = written and n == len(whole.journal)
+        stays = is_closed or verdicts[-1] is Verdict.FINISH
+        assert (stuck, world.outside()) == ([], finished.outside() if stays else before), play.notation
+        now = world.outside()
+        recovered(world, journal)
+        assert world.outside() == now, "a second recovery changes nothing"
+    assert verdicts[-2:] == ([Verdict.FINISH, None] if written else [Verdict.ROLL_BACK, Verdict.FINISH])
+    assert Verdict.ROLL_BACK in verdicts
+
+
+@pytest.mark.parametrize(("kind", "choice"), MOVING)
+def test_without_the_record_before_a_step_its_effect_would_stay(kind: DriftKind, choice: str) -> None:
+    whole, _, _ = killed(kind, choice, None)
+    first = whole.journal.index(step_of(1, "done")) + 1
+    play, world, before = killed(kind, choice, first)
+    assert play.journal[-2:] == [step_of(1, "begun"), step_of(1, "done")]
+    recovery, _ = recovered(world, play.journal[:-2])
+    assert recovery is not None
+    assert recovery.undo == ()
+    assert world.outside() != before
+
+
+@pytest.mark.parametrize(("kind", "choice"), MOVING)
+def test_without_the_record_after_a_step_a_finished_restore_would_be_taken_back(
+    kind: DriftKind, choice: str
+) -> None:
+    whole, _, _ = killed(kind, choice, None)
+    play, world, _ = killed(kind, choice, len(whole.journal))
+    complete = play.journal[:-1]
+    finish = recover(begun(*complete), {})
+    assert finish.verdict is Verdict.FINISH
+    for lost in [each for each in complete if isinstance(each, RestoreStep) and each.state == "done"]:
+        recovery, _ = recovered(world, [each for each in complete if each != lost])
+        assert recovery is not None
+        assert recovery.verdict is Verdict.ROLL_BACK
+
+
+def step_of(n: int, state: str) -> RestoreStep:
+    return RestoreStep(restore_id=context("/").restore_id, n=n, state=state)
+
+
+def test_a_restore_that_was_rolled_back_and_killed_is_rolled_back() -> None:
+    story, root = SITUATIONS[DriftKind.WORKTREE_REMOVED]()
+    before = story.world.outside()
+    refuses = Player(
+        story.world,
+        [taking()],
+        refuses=lambda verb: "no" if isinstance(verb, RecordState) else None,
+    )
+    play = refuses.play(story.record, context(root))
+    assert play.ended.outcome is Outcome.ROLLED_BACK
+    for cut in range(1, len(play.journal)):
+        recovery, stuck = recovered(story.world, play.journal[:cut])
+        assert (stuck, story.world.outside()) == ([], before)
+        assert recovery is None or recovery.verdict is Verdict.ROLL_BACK
+
+
+def test_only_a_restore_without_an_end_is_unfinished() -> None:
+    closed = RestoreClosed(restore_id="r", outcome="restored")
+    assert read() is None
+    assert read(planned(RECORD), step(1, "begun"), closed) is None
+    assert read(step(1, "begun")) is None
+    other = begun(planned(RECORD), step(1, "done"), closed, planned(MOVE, restore_id="s"))
+    assert (other.restore_id, other.states) == ("s", {})
+    assert begun(planned(MOVE), step(1, "begun", "other")).states == {}
+
+
+def test_a_plan_made_again_keeps_what_was_done_under_its_number() -> None:
+    restore = begun(planned(MOVE, RECORD), step(1, "done"), planned(MOVE, RECORD, RECORD), step(2, "begun"))
+    assert (restore.steps, restore.states) == ((MOVE, RECORD, RECORD), {1: "done", 2: "begun"})
+    shorter = begun(planned(MOVE, RECORD, RECORD), step(1, "done"), planned(MOVE, RECORD), step(2, "done"))
+    assert recover(shorter, {}).verdict is Verdict.FINISH
+
+
+def test_what_was_begun_is_looked_at_and_nothing_else() -> None:
+    assert recovery_probes(begun(planned(MOVE, RECORD))) == ()
+    probes = recovery_probes(begun(planned(RECORD, MOVE), step(1, "done"), step(2, "begun")))
+    assert probes == (FolderProbe("/w"), RepositoryProbe("/w"))
+
+
+@pytest.mark.parametrize("state", ["begun", "done", "failed"])
+def test_an_effect_that_is_neither_there_nor_not_is_left_and_said(state: str) -> None:
+    restore = begun(planned(MOVE, RECORD), step(1, state))
+    blind: Seen = {FolderProbe("/w"): Unseen("timeout"), RepositoryProbe("/w"): Unseen("timeout")}
+    half: Seen = {FolderProbe("/w"): FolderSeen("folder")}
+    for seen in (half, blind, Seen()):
+        recovery = recover(restore, seen)
+        assert (recovery.verdict, recovery.undo) == (Verdict.ROLL_BACK, ())
+        assert recovery.stuck == ("Make it is neither as before nor as after; it was left as it is.",)
+
+
+def test_what_was_undone_is_not_undone_again() -> None:
+    recovery = recover(begun(planned(MOVE, RECORD), step(1, "done"), step(1, "undone")), {})
+    assert (recovery.undo, recovery.stuck) == ((), ())
+
+
+def test_records_need_no_undoing() -> None:
+    recovery = recover(begun(planned(RECORD, RECORD), step(1, "done"), step(2, "begun")), {})
+    assert (recovery.verdict, recovery.undo, recovery.stuck) == (Verdict.ROLL_BACK, (), ())
+
+
+@pytest.mark.parametrize("n", [-1, 0, 3])
+def test_a_step_that_no_plan_holds_is_said_and_stops_nothing(n: int) -> None:
+    restore = begun(planned(MOVE, RECORD), step(n, "begun"))
+    assert recovery_probes(restore) == ()
+    recovery = recover(restore, {})
+    assert len(recovery.stuck) == 1
+    assert recovery.undo == ()
+
+
+def test_a_plan_without_steps_has_nothing_to_finish() -> None:
+    assert recover(begun(planned()), {}).verdict is Verdict.ROLL_BACK
+
+
+def names(journal: Sequence[Payload]) -> list[str]:
+    return [type(each).__name__ for each in journal]
+
+
+def test_nothing_is_planned_before_the_questions_are_answered() -> None:
+    play, world, before = killed(DriftKind.BRANCH_DIFFERS, "switch", 1)
+    assert names(play.journal) == ["RestoreAnswered"]
+    assert recovered(world, play.journal) == (None, [])
+    assert world.outside() == before
