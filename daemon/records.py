@@ -26,7 +26,7 @@ from resumed.daemon.storage.streams import Streams
 from resumed.restore.events.envelope import Event
 from resumed.restore.events.session import SessionMeta
 from resumed.restore.events.thread import SessionLinked
-from resumed.restore.lifecycle import Lifecycle, LifecycleState, aborted
+from resumed.restore.lifecycle import Lifecycle, LifecycleState, aborted, place_only, taken_up
 from resumed.restore.snapshot import Fold, Record
 from resumed.restore.subsystems import SUBSYSTEMS
 
@@ -34,11 +34,13 @@ MIN_NEW_EVENTS = 64
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a thread's events are: its id, the agent, and the agent's file if it has one."""
+    """Where a thread's events are: its id, the agent, and the agent's file if it has one. `live` is
+    the run that an agent has open here now."""
 
     thread_id: str
     agent: Agent | None
     path: Path | None
+    live: str | None = None
 
 
 class Built(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,6 +57,7 @@ class _Parts(msgspec.Struct, kw_only=True):
     own: dict[str, Reading] = {}
     foreign: ForeignReading | None = None
     tails: list[list[Event]] = []
+    provisional: bool = False
 
 
 def build(streams: Streams, source: Source, saved: bytes | None) -> Built:
@@ -92,7 +95,7 @@ def _build(streams: Streams, source: Source, checkpoint: Checkpoint | None) -> B
     state.thread_id = state.thread_id or source.thread_id
     damage, lost = _damage(parts, checkpoint)
     fresh = None
-    if count >= MIN_NEW_EVENTS:
+    if count >= MIN_NEW_EVENTS and not parts.provisional:
         fresh = pack(
             Checkpoint(
                 foreign=_foreign_part(source, parts),
@@ -140,9 +143,22 @@ def _open_own(streams: Streams, source: Source, checkpoint: Checkpoint | None, p
         is_run = stream != thread and stream not in known
         if is_run and aborted(events):
             continue
+        live = stream == f"session:{source.live}"
+        if is_run and not live and not taken_up(events, _agent_active_at(source)):
+            # Not for a checkpoint: once it is taken up, all of it counts.
+            parts.provisional = True
+            events = place_only(events)
         parts.own[stream] = reading
         parts.tails.append(_with_worktree(streams, events))
     return True
+
+
+def _agent_active_at(source: Source) -> str:
+    """When the agent last wrote to its own file; empty if it has none."""
+    if source.path is None or source.agent is None or source.agent.store is None:
+        return ""
+    head = source.agent.store.head(source.path)
+    return head.last_active_at if head else ""
 
 
 def _with_worktree(streams: Streams, events: list[Event]) -> list[Event]:

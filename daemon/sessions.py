@@ -111,16 +111,17 @@ class Sessions:
             await self._threads.find(thread_id)
         lease = await self._leases.take(thread_id, client.info)
         live = Live(self._streams, thread_id, session_id, client.id, lease)
+        self._threads.live[thread_id] = session_id
         try:
             if self._streams.exists(live.stream):
                 await self._take_up(live)
             else:
                 await self._begin(live, params, cwd, new_thread)
         except BaseException:
+            self._threads.live.pop(thread_id, None)
             self._leases.give_back(lease)
             raise
         self._open[session_id] = live
-        self._threads.live.add(thread_id)
         self._watch(client, live)
         await self._threads.changed(thread_id)
         return live
@@ -249,7 +250,7 @@ class Sessions:
 
     async def _close(self, live: Live) -> None:
         self._open.pop(live.session_id, None)
-        self._threads.live.discard(live.thread_id)
+        self._threads.live.pop(live.thread_id, None)
         await self._streams.release(live.stream)
         await self._streams.release(f"thread:{live.thread_id}")
         self._leases.give_back(live.lease)

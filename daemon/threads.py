@@ -38,7 +38,8 @@ class Store(msgspec.Struct, frozen=True):
 
 
 class Threads:
-    """The threads seen from one workspace. `notes` are sentences for people about the record."""
+    """The threads seen from one workspace. `notes` are sentences for people about the record; `live`
+    maps a thread to the run that an agent has open here."""
 
     def __init__(
         self,
@@ -50,7 +51,7 @@ class Threads:
     ) -> None:
         self.root, self.workspace_id = workspace
         self.notes: dict[str, None] = {}
-        self.live: set[str] = set()
+        self.live: dict[str, str] = {}
         self.on_change: Callable[[ThreadSummary], None] = lambda summary: None
         self._store = store
         self._agents = {agent.name: agent for agent in agents}
@@ -133,7 +134,12 @@ class Threads:
         name = self._agent_of.get(thread_id)
         if name is None and (row := await self._store.index.row(thread_id)) is not None:
             name = row.agent
-        source = records.Source(thread_id=thread_id, agent=self._agents.get(name or ""), path=path)
+        source = records.Source(
+            thread_id=thread_id,
+            agent=self._agents.get(name or ""),
+            path=path,
+            live=self.live.get(thread_id),
+        )
         saved = await self._store.index.checkpoint(thread_id)
         built = await asyncio.to_thread(records.build, self._store.streams, source, saved)
         if built.checkpoint is not None:

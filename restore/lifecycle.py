@@ -16,12 +16,14 @@ from resumed.restore.events.session import (
     TurnEnded,
     TurnStarted,
     UsageRecorded,
+    WorktreeBound,
 )
 from resumed.restore.events.thread import ThreadMeta, ThreadPatched
 from resumed.restore.snapshot import Run
 from resumed.restore.wording import one_line
 
 NAME_LENGTH = 60
+RESUME = "resume"
 
 
 class LifecycleState(msgspec.Struct, kw_only=True):
@@ -64,16 +66,15 @@ class Lifecycle:
                 state.agent = state.agent or meta.agent
                 state.native_id = state.native_id or meta.native_id
                 state.created_at = _earlier(state.created_at, meta.created_at)
-            case ThreadPatched(fields=fields):
-                if isinstance(fields.get("name"), str):
-                    state.given_name = fields["name"]
-                if isinstance(fields.get("archived"), bool):
-                    state.archived = fields["archived"]
+            case ThreadPatched() as patch:
+                _patched(state, patch)
             case SessionEnded() as ended:
                 if state.runs:
                     state.runs[-1] = msgspec.structs.replace(state.runs[-1], ended=ended.reason)
                 if ended.clean:
                     state.open_turn = None
+            case RestoreClosed():
+                state.open_turn = None
             case TurnStarted() as turn:
                 state.open_turn = state.last_turn = turn.turn_id
             case TurnEnded() as turn:
@@ -91,10 +92,29 @@ def aborted(events: list[Event]) -> bool:
     than restored, or its journal has no end."""
     if not events or not isinstance(events[0].payload, SessionMeta):
         return True
-    if events[0].payload.reason != "resume":
+    if events[0].payload.reason != RESUME:
         return False
     closed = next((e.payload for e in events if isinstance(e.payload, RestoreClosed)), None)
     return closed is None or closed.outcome not in ("restored", "partial")
+
+
+def taken_up(events: list[Event], agent_active_at: str) -> bool:
+    """Whether an agent went on from this run: by events in it, or by what its own file says later."""
+    if not isinstance(events[-1].payload, RestoreClosed):
+        return True
+    return agent_active_at > events[-1].ts
+
+
+def place_only(events: list[Event]) -> list[Event]:
+    """What counts of a restored run that no agent has taken up: that it began, and where. What it may
+    do, what it was told and what it was told is missing all have yet to reach an agent."""
+    return [event for event in events if isinstance(event.payload, SessionMeta | WorktreeBound)]
+
+
+def _patched(state: LifecycleState, patch: ThreadPatched) -> None:
+    name, archived = patch.fields.get("name"), patch.fields.get("archived")
+    state.given_name = name if isinstance(name, str) else state.given_name
+    state.archived = archived if isinstance(archived, bool) else state.archived
 
 
 def _run_began(state: LifecycleState, meta: SessionMeta) -> None:
@@ -104,15 +124,16 @@ def _run_began(state: LifecycleState, meta: SessionMeta) -> None:
     state.native_id = state.native_id or meta.agent.native_id
     state.forked_from = state.forked_from or meta.forked_from
     state.created_at = _earlier(state.created_at, meta.created_at)
-    state.last_active_at = max(state.last_active_at, meta.created_at)
-    # A turn does not outlive its run.
-    state.open_turn = None
+    if meta.reason != RESUME:
+        # A turn does not outlive its run. A restored run takes over when its restore is closed.
+        state.last_active_at = max(state.last_active_at, meta.created_at)
+        state.open_turn = None
     state.runs.append(
         Run(
             session_id=meta.session_id,
             started_at=meta.created_at,
             reason=meta.reason,
-            own=meta.source == "direct" or meta.reason == "resume",
+            own=meta.source == "direct" or meta.reason == RESUME,
         )
     )
 

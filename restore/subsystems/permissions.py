@@ -129,8 +129,6 @@ def _event(state: PermissionsState, seen: Seen, granted: Granted, target: Target
         "ceiling_approval": limit.approval,
         "ceiling_sandbox": limit.sandbox,
     }
-    if granted.pause_goal:
-        event["goal"] = {"objective": state.objective or "", "status": "paused"}
     return event
 
 

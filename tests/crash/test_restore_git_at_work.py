@@ -10,13 +10,14 @@ from typing import NamedTuple
 
 import pytest
 
+from resumed.protocol.restore import Outcome
+from tests.support import payments
 from tests.support.repository import run_git
 from tests.support.restore_worlds import (
     KEPT,
     Build,
     World,
     deleted_worktree,
-    journals,
     resume_and_look,
     switched_branch,
     try_resume,
@@ -62,6 +63,11 @@ def gate(world: World, folder: Path, then: str) -> Gate:
     return Gate(world, path)
 
 
+def edits(world: World) -> tuple[str, str]:
+    """The agent's uncommitted files."""
+    return (world.root / "rounding.py").read_text(), (world.root / "test_rounding.py").read_text()
+
+
 def marks(world: World) -> list[Path]:
     """What git leaves while it is at work: a locked index, or a work tree that is being made."""
     git_dir = world.root / ".git"
@@ -86,33 +92,53 @@ async def test_git_that_ends_after_the_daemon(build: Build, tmp_path: Path) -> N
         assert report.record.damage == ()
 
 
-@pytest.mark.parametrize("build", [switched_branch, deleted_worktree])
-async def test_git_that_is_still_at_work_when_resume_is_pressed(build: Build, tmp_path: Path) -> None:
-    with build(tmp_path, "") as world:
-        before = world.facts()
+async def test_git_that_is_still_switching_when_resume_is_pressed(tmp_path: Path) -> None:
+    with switched_branch(tmp_path, "") as world:
         stopped = gate(world, tmp_path, WAIT)
         assert await try_resume(world) is None
         world.daemon.start_again()
         refused, _ = await resume(world.root, world.thread, world.decide)
-        print(refused.outcome, refused.headline, refused.record.damage)
+        assert refused.outcome is Outcome.NEEDS_ANSWER
         assert marks(world)
         stopped.open()
-        report, settled = await resume_and_look(world)
-        print(report.outcome, report.headline, report.record.damage)
-        print(journals())
+        report, _ = await resume(world.root, world.thread, world.decide)
         assert report.outcome in KEPT, report.headline
+        assert run_git(world.root, "branch", "--show-current") == "fix/payment"
+        assert edits(world) == (payments.NEW_ROUNDING, payments.NEW_TESTS)
 
 
-@pytest.mark.parametrize("build", [switched_branch, deleted_worktree])
-async def test_git_that_dies_too(build: Build, tmp_path: Path) -> None:
-    with build(tmp_path, "") as world:
-        before = world.facts()
+async def test_git_that_is_still_making_the_folder_when_resume_is_pressed(tmp_path: Path) -> None:
+    with deleted_worktree(tmp_path, "") as world:
+        stopped = gate(world, tmp_path, WAIT)
+        assert await try_resume(world) is None
+        world.daemon.start_again()
+        early, _ = await resume(world.root, world.thread, world.decide)
+        assert "another git command is at work" in " ".join(early.record.damage)
+        assert marks(world)
+        stopped.open()
+        report, _ = await resume(world.root, world.thread, world.decide)
+        assert report.outcome in KEPT, report.headline
+        assert run_git(world.base / "repo-wt", "status", "--porcelain") == ""
+
+
+async def test_git_that_dies_while_it_switches(tmp_path: Path) -> None:
+    with switched_branch(tmp_path, "") as world:
         gate(world, tmp_path, DIE)
         assert await try_resume(world) is None
-        wait_for(lambda: not (tmp_path / "gate").exists())
         world.daemon.start_again()
-        print(marks(world))
-        report, settled = await resume_and_look(world)
-        print(report.outcome, report.headline, report.record.damage)
-        print(journals())
-        assert 0
+        report, _ = await resume(world.root, world.thread, world.decide)
+        assert report.outcome is Outcome.NEEDS_ANSWER
+        assert run_git(world.root, "branch", "--show-current") == "main"
+        assert edits(world) == (payments.NEW_ROUNDING, payments.NEW_TESTS)
+
+
+async def test_git_that_dies_while_it_makes_the_folder(tmp_path: Path) -> None:
+    with deleted_worktree(tmp_path, "") as world:
+        main = world.facts().files
+        gate(world, tmp_path, DIE)
+        assert await try_resume(world) is None
+        world.daemon.start_again()
+        report, _ = await resume(world.root, world.thread, world.decide)
+        assert report.outcome in KEPT, report.headline
+        assert run_git(world.base / "repo-wt", "status", "--porcelain") == ""
+        assert main.items() <= world.facts().files.items()

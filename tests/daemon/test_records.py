@@ -4,6 +4,7 @@ import os
 import uuid
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from resumed.daemon import records
@@ -21,6 +22,7 @@ from resumed.restore.events.session import (
     SessionMeta,
     TurnStarted,
     UsageRecorded,
+    WorktreeBound,
 )
 from resumed.restore.events.thread import SessionLinked, ThreadMeta, ThreadPatched
 from tests.support.codex import NAMES, install_recording
@@ -87,12 +89,36 @@ async def test_runs_that_came_to_nothing_are_left_out() -> None:
     await _run(streams, widened, reason="resume")
     third = await _run(
         streams, PermissionsSet(cause="restore", approval="untrusted"),
-        RestoreClosed(restore_id="s", outcome="restored"), reason="resume",
+        RestoreClosed(restore_id="s", outcome="restored"),
+        TurnStarted(turn_id="t"), reason="resume",
     )  # fmt: skip
     record = records.build(streams, OWN, None).record
     assert [run.session_id for run in record.runs] == [first, third]
     permissions = record.states["permissions"]
     assert (permissions.approval, permissions.sandbox) == ("untrusted", "read-only")
+    await streams.close()
+
+
+async def test_of_a_restored_run_that_nobody_took_up_only_the_place_counts() -> None:
+    streams = _streams()
+    await _thread(streams)
+    asks = PermissionsSet(cause="start", approval="never", sandbox="danger-full-access")
+    first = await _run(streams, asks, TurnStarted(turn_id="t"))
+    told = PermissionsSet(cause="restore", approval="on-request", sandbox="read-only")
+    moved = WorktreeBound(cwd="/new", cause="userChoice", root="/new")
+    closed = RestoreClosed(restore_id="r", outcome="restored")
+    second = await _run(streams, told, moved, closed, reason="resume")
+    source = msgspec.structs.replace(OWN, live=second)
+    record = records.build(streams, OWN, None).record
+    assert [run.session_id for run in record.runs] == [first, second]
+    assert record.states["permissions"].approval == "never"
+    assert record.states["worktree"].root == "/new"
+    assert record.open_turn
+    # With its agent here, or with anything after it, all of it counts.
+    opened = records.build(streams, source, None).record
+    assert (opened.states["permissions"].approval, opened.open_turn) == ("on-request", False)
+    await streams.append(f"session:{second}", _event(TurnStarted(turn_id="u")))
+    assert records.build(streams, OWN, None).record.states["permissions"].approval == "on-request"
     await streams.close()
 
 

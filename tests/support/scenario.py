@@ -143,12 +143,14 @@ async def take(scenario: Scenario, choice: str, base: Path, golden: Golden) -> N
 
 
 def wider(recorded: PermissionsView, now: PermissionsView) -> bool:
-    """Whether more is allowed now; what is not recorded is the safest."""
+    """Whether more is allowed now than was recorded (what is not recorded is the safest), or anything
+    that nobody may get without a person's word."""
     before = _levels(recorded.approval, recorded.sandbox)
     after = _levels(now.approval, now.sandbox)
+    unguarded = now.approval == APPROVALS[-1] or now.sandbox == SANDBOXES[-1]
     left_plan = recorded.mode == "plan" and now.mode != "plan"
     by_itself = now.goal_status == "active"
-    return after[0] > before[0] or after[1] > before[1] or left_plan or by_itself
+    return after[0] > before[0] or after[1] > before[1] or left_plan or by_itself or unguarded
 
 
 def starts_as_recorded(report: RestoreReport, recorded: PermissionsView) -> bool:
