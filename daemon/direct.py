@@ -3,6 +3,7 @@
 Everything is answered only when it is durable; the same call twice has the effect of one.
 """
 
+import asyncio
 import hashlib
 import hmac
 import os
@@ -45,7 +46,7 @@ SUBMITTED = frozenset(
     {
         "entry_added", "entry_amended", "leaf_moved", "boundary", "usage_recorded", "check_recorded",
         "model_set", "permissions_set", "environment_seen", "prompt_set", "state_invalidated",
-        "extension_set", "todos_set",
+        "extension_set",
     }
 )  # fmt: skip
 TURN_STATES = ("completed", "interrupted", "failed")
@@ -96,11 +97,8 @@ async def complete_turn(live: Live, params: TurnCompleteParams, key: bytes) -> T
             ErrorCode.TURN_NOT_FOUND, "The token is not this turn's.", "Use the one that turn/start gave."
         )
     if live.lifecycle.open_turn != turn_id:
-        if live.lifecycle.last_turn == turn_id:
-            return TurnCompleteResult(last_durable_event=live.last_durable, repeated=True)
-        raise ResumedError(
-            ErrorCode.TURN_NOT_FOUND, f"The turn {turn_id} is not open.", "Start it with turn/start."
-        )
+        # The token proves that the turn was begun here, so it has been ended since.
+        return TurnCompleteResult(last_durable_event=live.last_durable, repeated=True)
     payloads: list[Payload] = []
     if params.message:
         payloads.append(EntryAdded(kind="message", role="assistant", text=params.message))
@@ -198,7 +196,7 @@ async def append_event(live: Live, params: EventAppendParams) -> EventAppendResu
             "See the schema.",
         ) from error
     if isinstance(payload, CheckRecorded):
-        payload = await _with_inputs(live, payload)
+        payload = await _with_inputs(live, payload, event_id)
     turn = None if params.turn_id is None else parse_uuid(params.turn_id)
     at = None if params.at is None else _in_utc(params.at)
     event = event_of(payload, event_id=event_id, turn=turn, at=at)
@@ -206,12 +204,19 @@ async def append_event(live: Live, params: EventAppendParams) -> EventAppendResu
     return EventAppendResult(seq=seq, last_durable_event=live.last_durable, repeated=repeated)
 
 
-async def _with_inputs(live: Live, check: CheckRecorded) -> CheckRecorded:
-    """An input given without a digest is hashed now."""
+async def _with_inputs(live: Live, check: CheckRecorded, event_id: str) -> CheckRecorded:
+    """An input given without a digest is hashed now, and for an event sent again as it was then."""
+    before = await asyncio.to_thread(live.recorded, event_id)
+    if before is not None and isinstance(before.payload, CheckRecorded):
+        return msgspec.structs.replace(check, inputs=before.payload.inputs | _given(check))
     missing = [path for path, digest in check.inputs.items() if not digest]
     hashes = await _hashes(tuple(os.path.join(live.place.root, path) for path in missing))
     found = {path: hashes[os.path.join(live.place.root, path)] for path in missing}
     return msgspec.structs.replace(check, inputs=check.inputs | found)
+
+
+def _given(check: CheckRecorded) -> dict[str, str]:
+    return {path: digest for path, digest in check.inputs.items() if digest}
 
 
 async def _hashes(paths: tuple[str, ...]) -> dict[str, str]:

@@ -65,6 +65,10 @@ class Live:
         self.last_durable = max(self.last_durable, appended[-1].seq)
         return [(result.seq, result.repeated) for result in appended]
 
+    def recorded(self, event_id: str) -> Event | None:
+        """The event of that id, if this run holds it. Reads the run's stream."""
+        return next((e for e in self._streams.read(self.stream) if e.event_id == event_id), None)
+
     def state(self, name: str) -> object:
         """What that subsystem folded."""
         return self._fold.states[name]

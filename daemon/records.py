@@ -231,9 +231,15 @@ def _damage(parts: _Parts, checkpoint: Checkpoint | None) -> tuple[tuple[str, ..
 
 
 def _torn(parts: _Parts, checkpoint: Checkpoint | None) -> tuple[str, ...]:
+    own = tuple(
+        f"The last line of a record of ours is cut off after {loose.length} bytes (at byte {loose.offset})."
+        for reading in parts.own.values()
+        for loose in reading.trailing
+        if loose.torn
+    )
     if parts.foreign is None:
-        return ()
-    return parts.foreign.damage[_skipped(parts.foreign, checkpoint) :]
+        return own
+    return (*own, *parts.foreign.damage[_skipped(parts.foreign, checkpoint) :])
 
 
 def _skipped(foreign: ForeignReading, checkpoint: Checkpoint | None) -> int:

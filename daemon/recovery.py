@@ -9,15 +9,18 @@ from resumed.daemon.failpoints import passage
 from resumed.daemon.freezing import own_event
 from resumed.daemon.observe import Observer
 from resumed.daemon.perform import Performer
-from resumed.daemon.perform_checks import Tools
+from resumed.daemon.perform_checks import Refused, Tools, idle
+from resumed.daemon.ports.git_command import GitFailed
 from resumed.daemon.storage.streams import Streams
+from resumed.protocol.errors import ErrorCode, ResumedError
 from resumed.restore.effects import NotPerformed, Performed
 from resumed.restore.events.envelope import Event, Payload
 from resumed.restore.events.journal import RestoreClosed, RestoreStep
 from resumed.restore.events.session import SessionEnded, SessionMeta
 from resumed.restore.events.thread import SessionLinked
+from resumed.restore.probes import RepositorySeen
 from resumed.restore.recover import Recovery, Unfinished, Verdict, recover, recovery_probes, unfinished
-from resumed.restore.steps import RecordState
+from resumed.restore.steps import AddWorktree, RecordState, SwitchBranch
 
 
 class Recoverer:
@@ -26,6 +29,7 @@ class Recoverer:
     def __init__(self, streams: Streams, observer: Observer, tools: Tools) -> None:
         self._streams = streams
         self._observer = observer
+        self._tools = tools
         self._performer = Performer(tools, _records_nothing)
 
     async def recover(self, thread_id: str) -> tuple[str, ...]:
@@ -59,6 +63,7 @@ class Recoverer:
             await self._append(session_id, RestoreClosed(restore_id="", outcome="cancelled"))
             await self._append(session_id, SessionEnded(reason="cancelled", clean=False))
             return []
+        await self._wait_for_git(restore)
         probes = recovery_probes(restore)
         recovery = recover(restore, await self._observer.observe(probes) if probes else {})
         if recovery.verdict is Verdict.FINISH:
@@ -66,8 +71,33 @@ class Recoverer:
             return []
         return await self._roll_back(session_id, restore, recovery)
 
+    async def _wait_for_git(self, restore: Unfinished) -> None:
+        """A git that outlived its daemon is let finish: what it leaves is judged, not what it is at."""
+        for n in restore.states:
+            match restore.steps[n - 1].do if n <= len(restore.steps) else None:
+                case AddWorktree(path=path) | SwitchBranch(root=path):
+                    await self._wait_at(path)
+
+    async def _wait_at(self, path: str) -> None:
+        try:
+            seen = await self._tools.git.repository(path)
+            if isinstance(seen, RepositorySeen):
+                await idle(self._tools, seen.git_dir, path)
+        except Refused as refusal:
+            raise ResumedError(
+                ErrorCode.THREAD_BUSY,
+                f"A restore that was cut off has not come to its end: {refusal.sentence}.",
+                "Try again when git has ended; if no git runs there any more, remove that lock file.",
+            ) from refusal
+        except GitFailed as failure:
+            raise ResumedError(
+                ErrorCode.THREAD_BUSY,
+                f"A restore that was cut off cannot be judged: {failure.sentence}.",
+                "Try again when git answers there.",
+            ) from failure
+
     async def _roll_back(self, session_id: str, restore: Unfinished, recovery: Recovery) -> list[str]:
-        stuck = list(recovery.stuck)
+        stuck = [*recovery.stuck, *recovery.notes]
         for n, verb in recovery.undo:
             reply = await self._performer.perform(verb)
             if isinstance(reply, NotPerformed):

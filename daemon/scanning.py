@@ -68,7 +68,7 @@ def scan(layout: Layout, agents: Iterable[Agent], known: dict[str, FileCursor]) 
             found.gone.append(cursor)
             if not cursor.head:
                 found.changed_threads.add(cursor.thread_id)
-                found.notes.append(f"{Path(name).name} is gone, though events in it were acknowledged.")
+                found.notes.append("A record of ours that had been written is gone.")
     return found
 
 
@@ -114,7 +114,7 @@ def _take_head(found: Scan, agent: Agent, head: ForeignHead, path: Path, now: os
     found.heads[str(path)] = head
     found.cursors.append(_cursor(path, now, head.thread_id, msgspec.msgpack.encode(head)))
     if head.damaged:
-        found.notes.append(f"{path.name}: {head.damaged}")
+        found.notes.append(f"A session file of {agent.name} is damaged: {head.damaged}")
 
 
 def _compare_own(found: Scan, path: Path, cursor: FileCursor | None) -> None:
@@ -122,7 +122,7 @@ def _compare_own(found: Scan, path: Path, cursor: FileCursor | None) -> None:
     if now is None or (cursor is not None and same_file(cursor, now)):
         return
     if cursor is not None and now.st_size < cursor.size:
-        found.notes.append(f"{path.name} is shorter than it was, though events in it were acknowledged.")
+        found.notes.append("A record of ours is shorter than it was: what had been written is missing.")
     thread_id = cursor.thread_id if cursor is not None else _thread_of(path)
     if thread_id:
         found.changed_threads.add(thread_id)

@@ -10,7 +10,7 @@ import msgspec
 from resumed.restore.events.envelope import Event
 from resumed.restore.events.journal import RestoreClosed, RestorePlanned, RestoreStep
 from resumed.restore.probes import AnyProbe, Seen
-from resumed.restore.steps import AnyVerb, RecordState, Step, holds, probe_of
+from resumed.restore.steps import AnyVerb, RecordState, Step, SwitchBranch, holds, probe_of
 
 
 class Unfinished(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,12 +30,14 @@ class Verdict(enum.Enum):
 
 class Recovery(msgspec.Struct, frozen=True, kw_only=True):
     """`undo` are verbs to perform in this order, each with the number of its step; then the journal
-    is closed as the verdict says. `stuck` are steps whose effect is neither there nor undoable."""
+    is closed as the verdict says. `stuck` are steps whose effect is neither there nor undoable;
+    `notes` say where a person should look all the same."""
 
     restore_id: str
     verdict: Verdict
     undo: tuple[tuple[int, AnyVerb], ...] = ()
     stuck: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def unfinished(events: tuple[Event, ...]) -> Unfinished | None:
@@ -71,6 +73,7 @@ def recover(restore: Unfinished, seen: Seen) -> Recovery:
         return Recovery(restore_id=restore.restore_id, verdict=Verdict.FINISH)
     undo: list[tuple[int, AnyVerb]] = []
     stuck: list[str] = []
+    notes: list[str] = []
     for n in sorted(restore.states, reverse=True):
         if not 1 <= n <= len(restore.steps):
             stuck.append("A step is in the journal that is in no plan; what it did is not known.")
@@ -82,6 +85,13 @@ def recover(restore: Unfinished, seen: Seen) -> Recovery:
             undo.append((n, step.undo))
         elif not all(holds(condition, seen) for condition in step.expects):
             stuck.append(f"{step.title} is neither as before nor as after; it was left as it is.")
+        elif isinstance(step.do, SwitchBranch) and restore.states[n] == "begun":
+            # HEAD moves last: where it stands as before, some files may already be the other branch's.
+            notes.append(f"{step.title} was cut off: HEAD is as before, look at `git status` there.")
     return Recovery(
-        restore_id=restore.restore_id, verdict=Verdict.ROLL_BACK, undo=tuple(undo), stuck=tuple(stuck)
+        restore_id=restore.restore_id,
+        verdict=Verdict.ROLL_BACK,
+        undo=tuple(undo),
+        stuck=tuple(stuck),
+        notes=tuple(notes),
     )

@@ -133,8 +133,6 @@ def _part(
     text = subsystem.summary
     if subsystem.status not in _SAID_IN_SUMMARY and subsystem.reason not in (text, ""):
         text = f"{text}; {subsystem.reason}" if text else subsystem.reason
-    if subsystem.name == "verifier" and report.record.rerun_checks:
-        text = f"{text}; rerun: {'; '.join(report.record.rerun_checks)}"
     yield row(label, mark, text)
     in_files = {text for _, text in files}
     if subsystem.name == "operations":

@@ -13,6 +13,7 @@ from resumed.restore.events.envelope import Event, Payload
 from resumed.restore.events.session import PermissionsSet, SessionMeta
 from resumed.restore.permission_grant import (
     SANDBOXES,
+    Ceiling,
     Granted,
     PermissionsState,
     bypasses,
@@ -100,7 +101,7 @@ class Permissions:
                 Step(
                     subsystem=self.name,
                     title="Record what it may do",
-                    do=RecordState(events=(("permissions_set", _event(state, seen, granted, target)),)),
+                    do=RecordState(events=(("permissions_set", _event(limit, granted)),)),
                 ),
             ),
             told=tuple(told),
@@ -119,9 +120,9 @@ class Permissions:
         )
 
 
-def _event(state: PermissionsState, seen: Seen, granted: Granted, target: Target) -> dict[str, object]:
-    limit = ceiling(seen, target)
-    event: dict[str, object] = {
+def _event(limit: Ceiling, granted: Granted) -> dict[str, object]:
+    # A goal is not recorded as paused: only the agent can pause it, and it may never be started.
+    return {
         "cause": "restore",
         "approval": granted.approval,
         "sandbox": granted.sandbox,
@@ -129,7 +130,6 @@ def _event(state: PermissionsState, seen: Seen, granted: Granted, target: Target
         "ceiling_approval": limit.approval,
         "ceiling_sandbox": limit.sandbox,
     }
-    return event
 
 
 PERMISSIONS = Permissions()

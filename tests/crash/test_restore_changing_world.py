@@ -6,7 +6,7 @@ from resumed.protocol.restore import DriftKind, Outcome, RestoreReport, Status
 from resumed.restore.effects import Ask, Cancelled, Effect, Observe
 from resumed.restore.events.journal import RestoreStep
 from resumed.restore.probes import CeilingSeen, FileProbe
-from resumed.restore.steps import AddWorktree
+from resumed.restore.steps import AddWorktree, RemoveWorktree
 from tests.support.playbook import Play, Player, Scripted, context, suggested, taking
 from tests.support.simulation import World
 from tests.support.situations import BY_USER, SITUATIONS
@@ -170,3 +170,25 @@ def test_a_person_who_leaves_in_the_middle_finds_everything_as_before() -> None:
     assert left.asked[-1] == ["permissions.policyLooser"]
     assert (left.ended.outcome, left.outward) == (Outcome.CANCELLED, ["AddWorktree", "RemoveWorktree"])
     assert story.world.outside() == before
+
+
+def test_who_leaves_in_the_middle_is_told_what_could_not_be_taken_back() -> None:
+    story, root = SITUATIONS[DriftKind.WORKTREE_REMOVED]()
+
+    def widen(world: World) -> None:
+        world.ceiling = CeilingSeen(approval="on-failure")
+
+    story.add(permitted(ceiling=("on-request", None)))
+    story.world.ceiling = CeilingSeen(approval="on-request")
+    player = Player(
+        story.world,
+        [suggested, Cancelled()],
+        before=looking(story, widen, lambda effect: True),
+        refuses=lambda verb: "no space" if isinstance(verb, RemoveWorktree) else None,
+    )
+    report = player.play(story.record, context(root)).ended
+    assert report.outcome is Outcome.ROLLED_BACK
+    assert report.headline == (
+        "Not resumed: It changed while this was being restored. "
+        "Make ~/repo-a.wt on fix/payment could not be undone: no space."
+    )

@@ -5,9 +5,13 @@ from collections.abc import Callable
 import pytest
 
 from resumed.protocol.restore import DriftKind, Outcome, RestoreReport, Status
-from resumed.restore.events.journal import RestoreClosed
+from resumed.restore.events.journal import RestoreClosed, RestorePlanned, RestoreStep
+from resumed.restore.probes import Seen
 from resumed.restore.resume import ROLLS_BACK
-from resumed.restore.steps import AnyVerb, RecordState, RemoveWorktree
+from resumed.restore.steps import AnyVerb, RecordState, RemoveWorktree, Step
+from resumed.restore.subsystem import Choices, Restoration, Target
+from resumed.restore.subsystems import SUBSYSTEMS
+from resumed.restore.subsystems.untracked import Untracked
 from tests.support.playbook import Play, Player, context, suggested
 from tests.support.situations import SITUATIONS
 from tests.support.story import COMMITTED, REPO_A, Story, cut_off, payments, permitted
@@ -82,3 +86,34 @@ def test_what_cannot_be_rolled_back_is_said() -> None:
     assert stuck.ended.headline.endswith("Make ~/repo-a.wt on fix/payment could not be undone: no space.")
     assert stuck.ended.record.handed_to_person[-1].endswith("could not be undone: no space.")
     assert story.world.outside() != before
+
+
+class TwoSteps(Untracked, frozen=True, kw_only=True):
+    """A subsystem that records two things, one step each."""
+
+    def steps(self, state: None, seen: Seen, choices: Choices, target: Target) -> Restoration:
+        """Two records."""
+        step = Step(subsystem=self.name, title="Record", do=RecordState(events=((self.name, {}),)))
+        return Restoration(status=Status.RESTORED, reason="", summary="", steps=(step, step))
+
+
+def test_a_step_after_one_that_was_left_out_keeps_its_number_in_the_plan(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tools = TwoSteps(name="tools", after=("permissions",))
+    others = tuple(each for each in SUBSYSTEMS if each.name != "tools")
+    monkeypatch.setattr("tests.support.playbook.SUBSYSTEMS", (*others, tools))
+    story = payments().add(cut_off("op-9", command="x"))
+    player = Player(
+        story.world, [suggested], refuses=lambda verb: "no space" if event_of(verb) == "tools" else None
+    )
+    played = player.play(story.record, context(REPO_A))
+    (plan,) = [each for each in played.journal if isinstance(each, RestorePlanned)]
+    done = [each.n for each in played.journal if isinstance(each, RestoreStep) and each.state == "done"]
+    assert [plan.steps[n - 1]["subsystem"] for n in done] == [
+        "worktree",
+        "permissions",
+        "model",
+        "operations",
+    ]
+    assert done == [1, 2, 3, 6]

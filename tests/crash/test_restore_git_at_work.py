@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import pytest
 
+from resumed.protocol.errors import ResumedError
+from resumed.protocol.restore import Outcome
 from resumed.protocol.restore import Outcome
 from tests.support import payments
 from tests.support.repository import run_git
@@ -97,8 +99,9 @@ async def test_git_that_is_still_switching_when_resume_is_pressed(tmp_path: Path
         stopped = gate(world, tmp_path, WAIT)
         assert await try_resume(world) is None
         world.daemon.start_again()
-        refused, _ = await resume(world.root, world.thread, world.decide)
-        assert refused.outcome is Outcome.NEEDS_ANSWER
+        with pytest.raises(ResumedError) as refused:
+            await resume(world.root, world.thread, world.decide)
+        assert "another git command is at work" in str(refused.value)
         assert marks(world)
         stopped.open()
         report, _ = await resume(world.root, world.thread, world.decide)
@@ -112,8 +115,9 @@ async def test_git_that_is_still_making_the_folder_when_resume_is_pressed(tmp_pa
         stopped = gate(world, tmp_path, WAIT)
         assert await try_resume(world) is None
         world.daemon.start_again()
-        early, _ = await resume(world.root, world.thread, world.decide)
-        assert "another git command is at work" in " ".join(early.record.damage)
+        with pytest.raises(ResumedError) as refused:
+            await resume(world.root, world.thread, world.decide)
+        assert "another git command is at work" in str(refused.value)
         assert marks(world)
         stopped.open()
         report, _ = await resume(world.root, world.thread, world.decide)
@@ -126,7 +130,12 @@ async def test_git_that_dies_while_it_switches(tmp_path: Path) -> None:
         gate(world, tmp_path, DIE)
         assert await try_resume(world) is None
         world.daemon.start_again()
+        with pytest.raises(ResumedError) as refused:
+            await resume(world.root, world.thread, world.decide)
+        assert "index.lock" in str(refused.value)
+        (world.root / ".git" / "index.lock").unlink()
         report, _ = await resume(world.root, world.thread, world.decide)
+        assert "was cut off: HEAD is as before" in " ".join(report.record.damage)
         assert report.outcome is Outcome.NEEDS_ANSWER
         assert run_git(world.root, "branch", "--show-current") == "main"
         assert edits(world) == (payments.NEW_ROUNDING, payments.NEW_TESTS)

@@ -132,13 +132,14 @@ async def test_a_stream_of_ours_torn_at_every_byte_of_its_last_line(tmp_path: Pa
             stream.write_bytes(content[:end])
             torn = await read(place, thread)
             assert plain(torn) == plain(before), end
+            assert torn.damage, end
         stream.write_bytes(content[:-1])
         assert plain(await read(place, thread)) != plain(before)
         for end in (start + 1, (start + len(content)) // 2, len(content) - 2):
             after = await _torn_while_away(world, stream, content, end)
             assert after.threads == rows
             assert after.notes == (
-                f"{stream.name} is shorter than it was, though events in it were acknowledged.",
+                "A record of ours is shorter than it was: what had been written is missing.",
             )
 
 

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psutil
+
 from tests.support.wire import REPOSITORY
 
 ESSENTIAL = (
@@ -41,6 +43,15 @@ def demo(*arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]
     )
 
 
+def processes_of(folder: Path) -> list[int]:
+    """The processes that still serve something below the folder."""
+    return [
+        process.pid
+        for process in psutil.process_iter(["cmdline"])
+        if any(str(folder) in argument for argument in process.info["cmdline"] or ())
+    ]
+
+
 def test_it_shows_what_the_program_promises(tmp_path: Path) -> None:
     done = demo(TMPDIR=str(tmp_path), COLUMNS="200", RESUMED_HOME=str(tmp_path / "mine"))
     assert done.returncode == 0, done.stdout + done.stderr
@@ -49,6 +60,7 @@ def test_it_shows_what_the_program_promises(tmp_path: Path) -> None:
     assert "Traceback" not in done.stdout
     assert done.stderr == ""
     assert list(tmp_path.iterdir()) == []
+    assert processes_of(tmp_path) == []
 
 
 def test_an_altered_record_shows_something_else(tmp_path: Path) -> None:
@@ -58,6 +70,7 @@ def test_an_altered_record_shows_something_else(tmp_path: Path) -> None:
     assert "The commit 5555555 is not in this repository any more" in shown
     assert ESSENTIAL[0] not in shown
     assert "NOT AS PROMISED" in shown
+    assert processes_of(tmp_path) == []
     (kept,) = tmp_path.iterdir()
     assert f"are in {kept}/home" in shown
     assert (kept / "home" / "dev" / "repo" / ".git").is_dir()

@@ -32,9 +32,9 @@ from resumed.protocol.sessions import (
 )
 from resumed.protocol.threads import ThreadReadParams, TodoView
 from tests.support import payments
-from tests.support.killed_agent import listed, read, stream_bytes
+from tests.support.killed_agent import events, listed, read, session_file, stream_bytes
 from tests.support.repository import Repository
-from tests.support.workspace import Person, client, resume, serving, suggested
+from tests.support.workspace import Person, choosing, client, resume, serving, suggested
 
 NOWHERE = "00000000-0000-4000-8000-000000000000"
 
@@ -365,3 +365,31 @@ async def test_the_agent_goes_on_in_the_run_that_resume_made(place: Repository) 
     assert (whole.state, whole.conversation.user_turns) == ("idle", 2)
     assert [each.reason for each in whole.runs] == ["startup", "resume"]
     assert whole.operations.by_state == {"committed": 1}
+
+
+@pytest.mark.parametrize(
+    ("judged", "state"), [("agentChecks", "begun"), ("finished", "committed"), ("notRun", "aborted")]
+)
+async def test_a_call_that_a_person_judged_stands_as_judged(
+    place: Repository, judged: str, state: str
+) -> None:
+    async with client(place.root) as agent:
+        run = await agent.call("session/start", start(place))
+        cut_off = OperationBeginParams(session_id=run.session_id, operation_id="op-1", tool="run")
+        await agent.call("operation/begin", cut_off)
+    async with client(place.root) as agent:
+        await until_free(agent)
+        report, _ = await resume(place.root, run.thread_id, choosing(danglingOperation=judged))
+        assert report.session_id is not None
+        await agent.call("session/start", start(place, thread_id=run.thread_id, session_id=report.session_id))
+        again = msgspec.structs.replace(cut_off, session_id=report.session_id)
+        delivered = await agent.call("operation/begin", again)
+    assert (delivered.state, delivered.repeated) == (state, True)
+
+
+async def test_times_are_put_in_order_whatever_their_offset(place: Repository, agent: Client) -> None:
+    run = await agent.call("session/start", start(place))
+    said = an_event(run, "usage_recorded", usage("one"), at="2026-11-30T20:04:05.5+02:00")
+    seq = (await agent.call("event/append", said)).seq
+    stored = next(event for event in events(session_file(run.session_id)) if event.seq == seq)
+    assert stored.at == "2026-11-30T18:04:05.500Z"

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from resumed.protocol.restore import Answer, Outcome, Status
-from resumed.restore.effects import Ask, Cancelled, Effect, Journal, Observe, Perform
+from resumed.restore.effects import Ask, Cancelled, Effect, Journal, Observe, Perform, PlanLaunch
 from resumed.restore.events.journal import RestoreClosed, RestorePlanned, RestoreStep
 from resumed.restore.events.session import PermissionsSet, WorktreeBound
 from resumed.restore.permission_grant import APPROVALS, SANDBOXES, PermissionsState, ceiling, recorded
@@ -157,7 +157,8 @@ def cases(draw: st.DrawFn) -> Case:
         change(story)
     approval = draw(st.sampled_from([*APPROVALS, None]))
     sandbox = draw(st.sampled_from([*SANDBOXES, None]))
-    limits = [CeilingSeen(approval=approval, sandbox=sandbox), CeilingSeen(), Unseen("failed")]
+    limit = CeilingSeen(approval=approval, sandbox=sandbox)
+    limits: list[CeilingSeen | Unseen] = [limit, CeilingSeen(), Unseen("failed")]
     story.world.ceiling = draw(st.sampled_from(limits))
     late = st.tuples(st.integers(1, 12), st.sampled_from(CHANGES[:9]))
     return Case(
@@ -230,8 +231,9 @@ def test_it_may_do_no_more_than_the_record_or_what_was_chosen_and_never_more_tha
         assert approval < len(APPROVALS) - 1 or {"never", "adopt"} & choices
         assert sandbox < len(SANDBOXES) - 1 or {"fullAccess", "adopt"} & choices
         assert fields["mode"] == "plan" or state.mode != "plan" or "normal" in choices
-        paused = fields.get("goal") is not None
-        assert paused or state.goal_status != "active" or "continue" in choices
+    for effect in held.trace:
+        if isinstance(effect, PlanLaunch) and state.goal_status == "active":
+            assert effect.facts.pause_goal or "continue" in choices
 
 
 @settings(max_examples=300, deadline=None)

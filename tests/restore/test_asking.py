@@ -139,6 +139,14 @@ def test_who_goes_on_elsewhere_need_not_answer_for_this_place() -> None:
     assert held.in_force(changed, removed) == {switched.id: "open", removed.id: "recreate"}
 
 
+def test_an_earlier_answer_for_this_place_does_not_act_elsewhere() -> None:
+    switched, removed = question(DriftKind.SILENT_SWITCH), question(DriftKind.WORKTREE_REMOVED)
+    held = Round(switched, removed, replies=[said(silentSwitch="open", worktreeRemoved="recreate")])
+    changed = question(DriftKind.SILENT_SWITCH, last="x")
+    held.ended = held.again(changed, removed, replies=[said(silentSwitch="last")])
+    assert held.in_force(changed, removed) == {switched.id: "last"}
+
+
 @pytest.mark.parametrize(("choice", "why"), [("readOnly", "readOnly"), ("cancel", "cancelled")])
 def test_reading_and_leaving_end_it_and_nothing_is_journalled(choice: str, why: str) -> None:
     held = Round(BRANCH, NEVER, replies=[said(branchDiffers=choice)])

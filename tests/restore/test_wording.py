@@ -19,7 +19,7 @@ from resumed.restore.wording import (
     [
         ("/home/dev/shop", "/home/dev", "~/shop"),
         ("/home/dev", "/home/dev", "~"),
-        ("/home/developer/shop", "/home/dev", "/home/developer/shop"),
+        ("/home/dev-2/shop", "/home/dev", "/home/dev-2/shop"),
         ("/srv/shop", "/home/dev", "/srv/shop"),
         ("/srv/shop", "", "/srv/shop"),
         ("/srv/shop", "/", "/srv/shop"),

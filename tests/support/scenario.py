@@ -4,6 +4,7 @@
 restore; `take` takes one choice in a fresh world. What people read is kept in `tests/scenarios/<name>.txt`.
 """
 
+import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -82,7 +83,7 @@ async def examine(scenario: Scenario, base: Path, golden: Golden) -> None:
     with inhabited(base) as world:
         thread = await scenario.build(world)
         folder = world.serve(scenario.pressed)
-        recorded = await permissions(folder, thread)
+        recorded = (await read(folder, thread)).permissions
         before, streams = world.look(), _streams(world)
         async with client(folder) as connection:
             checked: DriftCheckResult = await connection.call("drift/check", DriftCheckParams(thread=thread))
@@ -106,7 +107,7 @@ async def examine(scenario: Scenario, base: Path, golden: Golden) -> None:
             assert report.question is not None
             assert report.question.drifts == checked.question.drifts
         else:
-            assert not wider(recorded, await permissions(folder, thread))
+            assert not wider(recorded, granted(world, report))
         assert starts_as_recorded(report, recorded)
 
 
@@ -132,14 +133,15 @@ async def take(scenario: Scenario, choice: str, base: Path, golden: Golden) -> N
         assert after.place.root == str(world.home / scenario.starts.get(choice, scenario.pressed)), (
             after.place
         )
+        now = granted(world, report)
         if choice in scenario.grants:
-            assert (after.permissions.approval, after.permissions.sandbox) == scenario.grants[choice]
+            assert (now.approval, now.sandbox) == scenario.grants[choice], now
         else:
-            assert not wider(recorded.permissions, after.permissions), after.permissions
+            assert not wider(recorded.permissions, now), now
             assert starts_as_recorded(report, recorded.permissions)
         if report.launch is not None:
             assert report.launch.folder == after.place.root
-            assert _flags(report.launch) == (after.permissions.approval, after.permissions.sandbox)
+            assert _flags(report.launch) == (now.approval, now.sandbox)
 
 
 def wider(recorded: PermissionsView, now: PermissionsView) -> bool:
@@ -149,8 +151,7 @@ def wider(recorded: PermissionsView, now: PermissionsView) -> bool:
     after = _levels(now.approval, now.sandbox)
     unguarded = now.approval == APPROVALS[-1] or now.sandbox == SANDBOXES[-1]
     left_plan = recorded.mode == "plan" and now.mode != "plan"
-    by_itself = now.goal_status == "active"
-    return after[0] > before[0] or after[1] > before[1] or left_plan or by_itself or unguarded
+    return after[0] > before[0] or after[1] > before[1] or left_plan or unguarded
 
 
 def starts_as_recorded(report: RestoreReport, recorded: PermissionsView) -> bool:
@@ -171,9 +172,14 @@ async def read(folder: Path, thread: str) -> ThreadReadResult:
     return result
 
 
-async def permissions(folder: Path, thread: str) -> PermissionsView:
-    """What the record allows."""
-    return (await read(folder, thread)).permissions
+def granted(world: World, report: RestoreReport) -> PermissionsView:
+    """What the new run may do, as its own stream has it."""
+    (stream,) = world.state.glob(f"sessions/*/*/*/*{report.session_id}.jsonl")
+    events = [json.loads(line) for line in stream.read_text(encoding="utf-8").splitlines()]
+    (said,) = (event["payload"] for event in events if event["type"] == "permissions_set")
+    return PermissionsView(
+        approval=said["approval"], sandbox=said["sandbox"], profile=None, mode=said["mode"]
+    )
 
 
 async def _leave(scenario: Scenario, world: World, thread: str) -> None:

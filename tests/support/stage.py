@@ -107,13 +107,16 @@ def stage() -> Iterator[Stage]:
     `RESUMED_DEMO_KEEP=1` leaves the folders; they are removed otherwise."""
     keep = os.environ.get("RESUMED_DEMO_KEEP") == "1"
     base = Path(tempfile.mkdtemp(prefix="resumed-demo-")).resolve()
-    clean = hermetic(os.environ, base / "home", base / "run")
+    # A socket's path must be short, and a temporary folder's need not be.
+    runtime = Path(tempfile.mkdtemp(prefix="resumed-", dir="/tmp"))
+    clean = hermetic(os.environ, base / "home", runtime)
     os.environ.clear()
     os.environ.update(clean)
     try:
         yield Stage(base)
     finally:
-        _stop_daemons(base / "run")
+        _stop_daemons(runtime)
+        shutil.rmtree(runtime, ignore_errors=True)
         if keep:
             print(f"\nThe repositories, the records and the state folder are in {base / 'home'}")
         else:
