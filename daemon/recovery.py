@@ -5,6 +5,8 @@ What to do is decided by `restore/recover.py` from the journal and from what is 
 
 import asyncio
 
+import msgspec
+
 from resumed.daemon.failpoints import passage
 from resumed.daemon.freezing import own_event
 from resumed.daemon.observe import Observer
@@ -57,7 +59,14 @@ class Recoverer:
         return found
 
     async def _settle(self, session_id: str, events: tuple[Event, ...]) -> list[str]:
-        restore = unfinished(events)
+        try:
+            restore = unfinished(events)
+        except msgspec.ValidationError as error:
+            raise ResumedError(
+                ErrorCode.STATE_READ_ONLY,
+                "A restore by a newer version of resumed was cut off, and this version cannot read its plan.",
+                "Resume once with the newer version.",
+            ) from error
         if restore is None:
             # Killed while it was still asking: nothing was done.
             await self._append(session_id, RestoreClosed(restore_id="", outcome="cancelled"))

@@ -4,9 +4,11 @@ import uuid
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from resumed.daemon.freezing import own_event
 from resumed.daemon.workspace import Workspace
+from resumed.protocol.errors import ErrorCode, ResumedError
 from resumed.restore.events.envelope import Payload
 from resumed.restore.events.journal import RestoreClosed, RestorePlanned, RestoreStep
 from resumed.restore.events.session import AgentRef, SessionEnded, SessionMeta
@@ -115,3 +117,14 @@ async def test_a_restore_whose_every_step_is_done_is_finished(tmp_path: Path) ->
         assert isinstance(closed, RestoreClosed)
         assert closed.outcome == "restored"
         assert new.exists()
+
+
+async def test_a_plan_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
+    async with opened(tmp_path) as workspace:
+        step = {"subsystem": "worktree", "title": "Fly", "do": {"type": "Fly"}}
+        plan = RestorePlanned(restore_id="r", through={}, seen={}, drift=(), steps=(step,))
+        session = await _killed(workspace, plan)
+        with pytest.raises(ResumedError) as refused:
+            await workspace.recoverer.recover(THREAD)
+        assert refused.value.code is ErrorCode.STATE_READ_ONLY
+        assert _end(workspace, session) == []
