@@ -9,7 +9,7 @@ import msgspec
 
 from resumed.restore.events.envelope import Event
 from resumed.restore.events.journal import RestoreClosed, RestorePlanned, RestoreStep
-from resumed.restore.probes import AnyProbe, Seen
+from resumed.restore.probes import AnyProbe, Seen, SwitchProbe, SwitchSeen
 from resumed.restore.steps import AnyVerb, RecordState, Step, SwitchBranch, holds, probe_of
 
 
@@ -64,7 +64,12 @@ def recovery_probes(restore: Unfinished) -> tuple[AnyProbe, ...]:
         if n in restore.states
         for condition in (*step.expects, *step.ensures)
     )
-    return tuple(dict.fromkeys(probe_of(condition) for condition in conditions))
+    switches = (
+        SwitchProbe(step.do.root, step.do.to_branch)
+        for n, step in enumerate(restore.steps, 1)
+        if n in restore.states and isinstance(step.do, SwitchBranch) and step.do.to_branch is not None
+    )
+    return tuple(dict.fromkeys((*(probe_of(condition) for condition in conditions), *switches)))
 
 
 def recover(restore: Unfinished, seen: Seen) -> Recovery:
@@ -85,8 +90,7 @@ def recover(restore: Unfinished, seen: Seen) -> Recovery:
             undo.append((n, step.undo))
         elif not all(holds(condition, seen) for condition in step.expects):
             stuck.append(f"{step.title} is neither as before nor as after; it was left as it is.")
-        elif isinstance(step.do, SwitchBranch) and restore.states[n] == "begun":
-            # HEAD moves last: where it stands as before, some files may already be the other branch's.
+        elif restore.states[n] == "begun" and _half_switched(step.do, seen):
             notes.append(f"{step.title} was cut off: HEAD is as before, look at `git status` there.")
     return Recovery(
         restore_id=restore.restore_id,
@@ -95,3 +99,12 @@ def recover(restore: Unfinished, seen: Seen) -> Recovery:
         stuck=tuple(stuck),
         notes=tuple(notes),
     )
+
+
+def _half_switched(verb: AnyVerb, seen: Seen) -> bool:
+    """HEAD moves last: where it stands as before, some files may already be the other branch's. The
+    switch was begun when no uncommitted file differed between the two, so one that does now tells it."""
+    if not isinstance(verb, SwitchBranch) or verb.to_branch is None:
+        return False
+    switch = seen.get(SwitchProbe(verb.root, verb.to_branch))
+    return not isinstance(switch, SwitchSeen) or bool(switch.overwritten)
