@@ -74,7 +74,9 @@ async def test_a_torn_tail_loses_nothing_that_was_acknowledged(told: Story, cut:
     told.stream().write_bytes(whole + torn)
 
     told.daemon.start_again()
-    assert await read(told.root, told.thread) == before
+    seen = await read(told.root, told.thread)
+    assert f"cut off after {len(torn)} byte" in " ".join(seen.damage)
+    assert msgspec.structs.replace(seen, damage=()) == before
     async with client(told.root) as connection:
         await take_up(connection, told)
         await connection.call("operation/commit", commit(told, "test-2", "9 passed"))
@@ -111,7 +113,7 @@ async def test_acknowledged_events_that_vanished_are_said_to_be_gone(told: Story
     told.daemon.start_again()
     result = await listed(told.root)
     assert [row.thread_id for row in result.threads] == [row.thread_id for row in before]
-    assert any("shorter than it was, though events in it were acknowledged" in n for n in result.notes)
+    assert any("shorter than it was" in n for n in result.notes)
     assert (await read(told.root, told.thread)).operations.dangling == ()
 
 
