@@ -1,8 +1,10 @@
 """`python -m resumed.daemon serve --workspace DIR`: starts a daemon without the command line's imports."""
 
 import gc
+import os
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 
 def main(arguments: list[str]) -> int:
@@ -21,5 +23,12 @@ def main(arguments: list[str]) -> int:
             return 2
 
 
+def end(code: int) -> NoReturn:
+    """End the process without joining its worker threads: one that hangs would keep it, and its lock."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    end(main(sys.argv[1:]))

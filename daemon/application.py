@@ -4,8 +4,10 @@ It is imported only after the socket answers, so that a client never waits for a
 """
 
 import asyncio
+import contextlib
 import functools
 import os
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -26,9 +28,9 @@ from resumed.protocol.restore import Wire
 class WorkspaceApplication:
     """A workspace behind the socket."""
 
-    def __init__(self, workspace: Workspace, lock: int | None) -> None:
+    def __init__(self, workspace: Workspace, held: contextlib.ExitStack) -> None:
         self._workspace = workspace
-        self._lock = lock
+        self._held = held
 
     @property
     def handlers(self) -> Mapping[str, Handler]:
@@ -46,8 +48,7 @@ class WorkspaceApplication:
     async def close(self) -> None:
         """Finish and release everything."""
         await self._workspace.close()
-        if self._lock is not None:
-            os.close(self._lock)
+        self._held.close()
 
     async def _answer(self, handler: Any, client: Client, params: Any) -> Wire:
         try:
@@ -63,14 +64,18 @@ class WorkspaceApplication:
 async def open_application(root: str, broadcast: Broadcast) -> WorkspaceApplication:
     """Open the workspace of this canonical root."""
     layout = await asyncio.to_thread(Layout.open, state_folder())
-    path = Path(layout.index_path(workspace_id(os.fsencode(root))))
-    # The socket's own lock is in the runtime folder, where another environment's daemon would not meet it.
-    lock = None if layout.read_only else await asyncio.to_thread(_lock, path.with_name("daemon.lock"))
-    index, note = await Index.open(path)
+    held = contextlib.ExitStack()
+    try:
+        path = await asyncio.to_thread(_claimed_index, layout, workspace_id(os.fsencode(root)), held)
+        index, note = await Index.open(path)
+    except BaseException:
+        held.close()
+        raise
     workspace = Workspace(root, layout, index, broadcast)
-    if note is not None:
-        workspace.threads.notes[note] = None
-    application = WorkspaceApplication(workspace, lock)
+    for sentence in (note, layout.reason if layout.read_only else None):
+        if sentence:
+            workspace.threads.notes[sentence] = None
+    application = WorkspaceApplication(workspace, held)
     try:
         await workspace.begin()
     except BaseException:
@@ -79,9 +84,16 @@ async def open_application(root: str, broadcast: Broadcast) -> WorkspaceApplicat
     return application
 
 
-def _lock(path: Path) -> int:
+def _claimed_index(layout: Layout, identifier: str, held: contextlib.ExitStack) -> Path:
+    """Where the index is: in the state folder, locked; in a folder of its own when that may not be written.
+
+    The socket's own lock is in the runtime folder, where another environment's daemon would not meet it."""
+    if layout.read_only:
+        return Path(held.enter_context(tempfile.TemporaryDirectory(prefix="resumed-"))) / "index.db"
+    path = Path(layout.index_path(identifier))
     disk.make_folder(path.parent)
-    lock = disk.lock(path)
+    lock = disk.lock(path.with_name("daemon.lock"))
     if lock is None:
         raise StreamBusy("Another daemon serves this workspace from another runtime folder.")
-    return lock
+    held.callback(os.close, lock)
+    return path

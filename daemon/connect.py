@@ -14,7 +14,15 @@ import time
 from pathlib import Path
 
 from resumed.daemon.rpc.messages import Response, read_error, read_message, request_body
-from resumed.daemon.runtime import EXIT_LOCK_HELD, Place, place_of, runtime_folder, state_folder
+from resumed.daemon.rpc.peers import check_ours
+from resumed.daemon.runtime import (
+    EXIT_LOCK_HELD,
+    Place,
+    check_private_folder,
+    place_of,
+    runtime_folder,
+    state_folder,
+)
 from resumed.daemon.version import VERSION
 from resumed.protocol.daemon import PROTOCOL_VERSION, ClientInfo, DrainParams, InitializeParams
 from resumed.protocol.errors import ErrorCode, ResumedError
@@ -31,9 +39,11 @@ def find_or_start(root: Path) -> Path:
     """Return the socket of a daemon that serves `root` and speaks our protocol; starts one if none does.
 
     An older daemon is asked to drain, and a new one is started when it has ended. Any number of starters at
-    once end with one daemon. Raises `ResumedError`.
+    once end with one daemon. Raises `ResumedError`, also when another user could have put the socket there.
     """
     place = place_of(root)
+    for folder in (place.socket.parent.parent, place.socket.parent):
+        check_private_folder(folder)
     end = time.monotonic() + _START_SECONDS
     while time.monotonic() < end:
         daemon = _connect(place.socket)
@@ -56,8 +66,10 @@ def bridge_stdio(root: Path) -> int:
     """
     path = find_or_start(root)
     ended = threading.Event()
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as daemon:
-        daemon.connect(str(path))
+    daemon = _connect(path)
+    if daemon is None:
+        raise _failed("The daemon ended just now.", "Try again.")
+    with daemon:
         threading.Thread(target=_carry_input, args=(daemon, ended), daemon=True).start()
         try:
             while chunk := daemon.recv(_CHUNK):
@@ -70,12 +82,18 @@ def bridge_stdio(root: Path) -> int:
 
 
 def _connect(path: Path) -> socket.socket | None:
+    """Return a connection to our own daemon. Raises `ResumedError` when it is another user's."""
     daemon = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         daemon.connect(str(path))
     except OSError:
         daemon.close()
         return None
+    try:
+        check_ours(daemon)
+    except ResumedError:
+        daemon.close()
+        raise
     return daemon
 
 

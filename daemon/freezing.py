@@ -14,6 +14,7 @@ from resumed.daemon.agents.agent import Agent
 from resumed.daemon.agents.reading import prefix_hash
 from resumed.daemon.leases import Leases
 from resumed.daemon.ports.clock import Clock
+from resumed.daemon.records import agent_active_at
 from resumed.daemon.rpc.connection import Client
 from resumed.daemon.storage.streams import Streams
 from resumed.daemon.threads import Threads
@@ -117,6 +118,11 @@ class Freezer:
         row = await self._threads.find(thread)
         async with self._leases.held(row.thread_id, client.info):
             yield row.thread_id
+
+    async def agent_active_at(self, thread_id: str) -> str:
+        """When the thread's agent last wrote to its own file; empty if it has none."""
+        source = await self._threads.source(thread_id)
+        return await asyncio.to_thread(agent_active_at, source)
 
     @contextlib.asynccontextmanager
     async def freeze(self, thread_id: str) -> AsyncIterator[Frozen]:

@@ -6,10 +6,15 @@ from collections.abc import AsyncIterator
 
 from resumed.daemon.ports import processes
 from resumed.daemon.ports.clock import Clock
+from resumed.daemon.rpc.queues import KeyedQueues
 from resumed.daemon.storage.layout import Layout
 from resumed.daemon.storage.lease import Lease, LeaseHolder, acquire
+from resumed.daemon.storage.streams import Streams
+from resumed.daemon.uninterrupted import uninterrupted
 from resumed.protocol.daemon import ClientInfo
 from resumed.protocol.errors import ErrorCode, Holder, ResumedError
+
+Taking = asyncio.Future[Lease | LeaseHolder]
 
 
 class Leases:
@@ -19,27 +24,25 @@ class Leases:
         self.count = 0
         self._layout = layout
         self._clock = clock
+        self._turns = KeyedQueues()
 
     async def take(self, thread_id: str, client: ClientInfo) -> Lease:
-        """Take the lease for a client. Raises `ResumedError` `threadBusy`, naming the holder."""
-        owner = processes.owner()
-        boot_id, namespace, pid, started = owner.split(":")
-        holder = LeaseHolder(
-            name=client.name,
-            pid=client.pid or int(pid),
-            since=self._clock.now(),
-            boot_id=boot_id,
-            pid_namespace=namespace,
-            process_started_at=started,
-        )
-        taken = await asyncio.to_thread(acquire, self._layout, thread_id, holder)
+        """Take the lease for a client. Raises `ResumedError` `threadBusy`, naming the holder.
+
+        One that comes after the caller was cancelled is given back at once."""
+        holder = self._holder(client)
+        taking: Taking = asyncio.ensure_future(asyncio.to_thread(acquire, self._layout, thread_id, holder))
+        try:
+            taken = await asyncio.shield(taking)
+        except asyncio.CancelledError:
+            taking.add_done_callback(_give_up)
+            raise
         if isinstance(taken, LeaseHolder):
             raise ResumedError(
                 ErrorCode.THREAD_BUSY,
                 f"This conversation is open elsewhere: {taken.name or 'another program'}.",
                 "Two at once would overwrite each other. Go there, or close it there first.",
                 holder=Holder(name=taken.name, pid=taken.pid, since=taken.since),
-                ways=("attach", "fork"),
             )
         self.count += 1
         return taken
@@ -57,3 +60,39 @@ class Leases:
             yield
         finally:
             self.give_back(lease)
+
+    @contextlib.asynccontextmanager
+    async def turn(self, thread_id: str) -> AsyncIterator[None]:
+        """Be the only short writer of the thread in this process for as long as the block runs."""
+        async with self._turns.held(thread_id):
+            yield
+
+    @contextlib.asynccontextmanager
+    async def writing(self, thread_id: str, client: ClientInfo, streams: Streams) -> AsyncIterator[str]:
+        """Hold the lease and yield the name of the thread's stream, whose writer is given up before
+        the lease is, however the block ends."""
+        async with self.held(thread_id, client):
+            stream = f"thread:{thread_id}"
+            try:
+                yield stream
+            finally:
+                await uninterrupted(streams.release(stream))
+
+    def _holder(self, client: ClientInfo) -> LeaseHolder:
+        boot_id, namespace, pid, started = processes.owner().split(":")
+        return LeaseHolder(
+            name=client.name,
+            pid=client.pid or int(pid),
+            since=self._clock.now(),
+            boot_id=boot_id,
+            pid_namespace=namespace,
+            process_started_at=started,
+        )
+
+
+def _give_up(taking: Taking) -> None:
+    if taking.cancelled() or taking.exception() is not None:
+        return
+    taken = taking.result()
+    if isinstance(taken, Lease):
+        taken.release()

@@ -1,20 +1,39 @@
-"""A run that an agent has open here: its lease, its stream, and the thread's states kept up to date."""
+"""A run that an agent has open here: its lease, its streams, and the thread's states kept up to date."""
 
+import asyncio
+import contextlib
 import uuid
+from collections.abc import Coroutine
+from typing import Any, TypeVar
 
+import msgspec
+
+from resumed.daemon.storage.errors import StreamMissing
 from resumed.daemon.storage.lease import Lease
 from resumed.daemon.storage.streams import Streams
+from resumed.daemon.uninterrupted import uninterrupted
 from resumed.protocol.errors import ErrorCode, ResumedError
 from resumed.restore.events.envelope import Event, Payload, Source, SourceKind
+from resumed.restore.events.session import TurnEnded, TurnStarted
 from resumed.restore.lifecycle import Lifecycle, LifecycleState
 from resumed.restore.operation_state import OperationsState
 from resumed.restore.place import WorktreeState
 from resumed.restore.snapshot import Fold, Record
 from resumed.restore.subsystems import SUBSYSTEMS
 
+Written = TypeVar("Written")
+
+
+class TurnOnRecord(msgspec.Struct, frozen=True):
+    """What the thread's own streams hold of one turn; `ended` is `None` for one without an end."""
+
+    begun: bool
+    ended: TurnEnded | None
+
 
 class Live:
-    """One open run. Events go through `append`, so that the states never lag what is durable."""
+    """One open run. Events go through `append`, so that the states never lag what is durable, even
+    when the request that brought them is cancelled. After `close` it takes nothing more."""
 
     def __init__(self, streams: Streams, thread_id: str, session_id: str, client: str, lease: Lease) -> None:
         self.thread_id = thread_id
@@ -26,11 +45,18 @@ class Live:
         self._streams = streams
         self._fold = Fold(SUBSYSTEMS)
         self._turns = Lifecycle()
+        self._writing: set[asyncio.Task[Any]] = set()
+        self._closed = False
 
     @property
     def stream(self) -> str:
         """The run's stream."""
         return f"session:{self.session_id}"
+
+    @property
+    def thread(self) -> str:
+        """The thread's stream."""
+        return f"thread:{self.thread_id}"
 
     @property
     def operations(self) -> OperationsState:
@@ -45,9 +71,10 @@ class Live:
         return state
 
     def begin_from(self, record: Record, lifecycle: LifecycleState) -> None:
-        """Take over what earlier runs of the thread folded."""
+        """Take over what the thread folded so far, this run with it."""
         self._fold = Fold(SUBSYSTEMS, dict(record.states))
         self.lifecycle = lifecycle
+        self.last_durable = record.through.get(self.stream, self.last_durable)
 
     async def append(self, *payloads: Payload, turn: str | None = None) -> int:
         """Make events of ours durable and fold them. Returns the last `seq`."""
@@ -57,21 +84,63 @@ class Live:
 
     async def append_events(self, *events: Event) -> list[tuple[int, bool]]:
         """Make events durable and fold those that are new. Returns `seq` and whether it was a repeat."""
+        return await self._write(self._append(events))
+
+    async def append_to_thread(self, event: Event) -> None:
+        """Make an event durable in the thread's own stream, and fold it."""
+        await self._write(self._append_to_thread(event))
+
+    async def close(self) -> None:
+        """Refuse every later append, and wait for those that are under way."""
+        self._closed = True
+        while self._writing:
+            await asyncio.wait(self._writing)
+
+    def recorded(self, event_id: str) -> Event | None:
+        """The event of that id, if this run holds it. Blocks: reads the run's stream."""
+        return next((e for e in self._streams.read(self.stream) if e.event_id == event_id), None)
+
+    def turn_on_record(self, turn_id: str, sessions: tuple[str, ...]) -> TurnOnRecord:
+        """The turn as these runs of the thread hold it. Blocks: reads their streams."""
+        begun, ended = False, None
+        for session_id in sessions:
+            with contextlib.suppress(StreamMissing):
+                for event in self._streams.read(f"session:{session_id}"):
+                    match event.payload:
+                        case TurnStarted(turn_id=started) if started == turn_id:
+                            begun = True
+                        case TurnEnded(turn_id=over) as payload if over == turn_id:
+                            ended = payload
+        return TurnOnRecord(begun, ended)
+
+    def state(self, name: str) -> Any:
+        """What that subsystem folded."""
+        return self._fold.states[name]
+
+    async def _write(self, work: Coroutine[Any, Any, Written]) -> Written:
+        if self._closed:
+            work.close()
+            raise not_open(self.session_id)
+        writing = asyncio.create_task(work)
+        self._writing.add(writing)
+        writing.add_done_callback(self._writing.discard)
+        return await uninterrupted(writing)
+
+    async def _append(self, events: tuple[Event, ...]) -> list[tuple[int, bool]]:
         appended = await self._streams.append(self.stream, *events)
         for event, result in zip(events, appended, strict=True):
             if not result.repeated:
-                self._fold.feed(event)
-                self.lifecycle = self._turns.apply(self.lifecycle, event)
+                self._feed(event)
         self.last_durable = max(self.last_durable, appended[-1].seq)
         return [(result.seq, result.repeated) for result in appended]
 
-    def recorded(self, event_id: str) -> Event | None:
-        """The event of that id, if this run holds it. Reads the run's stream."""
-        return next((e for e in self._streams.read(self.stream) if e.event_id == event_id), None)
+    async def _append_to_thread(self, event: Event) -> None:
+        await self._streams.append(self.thread, event)
+        self._feed(event)
 
-    def state(self, name: str) -> object:
-        """What that subsystem folded."""
-        return self._fold.states[name]
+    def _feed(self, event: Event) -> None:
+        self._fold.feed(event)
+        self.lifecycle = self._turns.apply(self.lifecycle, event)
 
 
 def event_of(

@@ -1,5 +1,8 @@
 """Moves HEAD of a work tree from exactly one place to exactly one other."""
 
+import asyncio
+import os
+
 from resumed.daemon.perform_checks import (
     Refused,
     Tools,
@@ -36,7 +39,23 @@ async def switch_branch(tools: Tools, verb: SwitchBranch) -> dict[str, object]:
     in_the_way = await tools.git.in_the_way(verb.root, verb.to_sha)
     if in_the_way.overwritten:
         raise Refused(f"it would overwrite uncommitted files: {named(in_the_way.overwritten)}")
+    written = await tools.git.written(verb.root, verb.to_sha)
+    closed = await asyncio.to_thread(closed_folders, verb.root, written)
+    if closed:
+        # Git would move HEAD all the same, and leave the files.
+        raise Refused(f"files cannot be written in {named(closed)}")
     return await _switched(tools, verb, in_the_way.carried)
+
+
+def closed_folders(root: str, paths: tuple[str, ...]) -> tuple[str, ...]:
+    """The folders in which one of these paths would have to be written and can't be."""
+    nearest = set()
+    for path in paths:
+        folder = os.path.dirname(os.path.join(root, path))
+        while not os.path.isdir(folder) and folder != root:
+            folder = os.path.dirname(folder)
+        nearest.add(folder)
+    return tuple(sorted(folder for folder in nearest if not os.access(folder, os.W_OK | os.X_OK)))
 
 
 async def _switched(tools: Tools, verb: SwitchBranch, carried: tuple[str, ...]) -> dict[str, object]:
@@ -48,6 +67,10 @@ async def _switched(tools: Tools, verb: SwitchBranch, carried: tuple[str, ...]) 
         reason = failure.sentence
     seen = await repository_at(tools, verb.root)
     if (seen.branch, seen.sha) == (verb.to_branch, verb.to_sha) and not reason:
+        after = await tools.git.in_the_way(verb.root, verb.to_sha)
+        unwritten = sorted({*after.carried, *after.overwritten} - set(carried))
+        if unwritten:
+            raise Refused(f"git moved HEAD, but could not write {named(unwritten)}")
         return _evidence(seen, already=False)
     if (seen.branch, seen.sha) != (verb.from_branch, verb.from_sha):
         where = _place(seen.branch, seen.sha or "")

@@ -144,7 +144,7 @@ def _open_own(streams: Streams, source: Source, checkpoint: Checkpoint | None, p
         if is_run and aborted(events):
             continue
         live = stream == f"session:{source.live}"
-        if is_run and not live and not taken_up(events, _agent_active_at(source)):
+        if is_run and not live and not taken_up(events, agent_active_at(source)):
             # Not for a checkpoint: once it is taken up, all of it counts.
             parts.provisional = True
             events = place_only(events)
@@ -153,7 +153,7 @@ def _open_own(streams: Streams, source: Source, checkpoint: Checkpoint | None, p
     return True
 
 
-def _agent_active_at(source: Source) -> str:
+def agent_active_at(source: Source) -> str:
     """When the agent last wrote to its own file; empty if it has none."""
     if source.path is None or source.agent is None or source.agent.store is None:
         return ""

@@ -33,13 +33,34 @@ class Recoverer:
         self._observer = observer
         self._tools = tools
         self._performer = Performer(tools, _records_nothing)
+        self._notes: dict[str, list[str]] = {}
 
-    async def recover(self, thread_id: str) -> tuple[str, ...]:
-        """Settle every restore of the thread that has no end. Returns what could not be undone."""
-        notes: list[str] = []
+    async def recover(self, thread_id: str, agent_active_at: str = "") -> None:
+        """Settle every restore of the thread that has no end. What a person must know is kept for
+        `take_notes`. `agent_active_at`: when the agent last wrote to its own file.
+
+        Raises `ResumedError` when it cannot be settled yet."""
         for session_id, events in await asyncio.to_thread(self._open_restores, thread_id):
-            notes += await self._settle(session_id, events)
-        return tuple(notes)
+            went_on = bool(agent_active_at) and agent_active_at > events[-1].ts
+            notes = await self._settle(session_id, events, went_on)
+            await self._streams.release(f"session:{session_id}")
+            self._notes.setdefault(thread_id, []).extend(notes)
+
+    async def would_write(self, thread_id: str) -> str | None:
+        """What recovering the thread would take back in a repository, in one sentence; nothing is done."""
+        for _, events in await asyncio.to_thread(self._open_restores, thread_id):
+            restore = _plan_of(events)
+            if restore is None:
+                continue
+            recovery = await self._judged(restore)
+            if recovery.undo:
+                titles = [restore.steps[n - 1].title for n, _ in recovery.undo]
+                return f"A restore that was cut off has to be taken back first: {'; '.join(titles)}."
+        return None
+
+    def take_notes(self, thread_id: str) -> tuple[str, ...]:
+        """What recovering the thread found and did, once."""
+        return tuple(self._notes.pop(thread_id, ()))
 
     def _open_restores(self, thread_id: str) -> list[tuple[str, tuple[Event, ...]]]:
         if not self._streams.exists(f"thread:{thread_id}"):
@@ -58,27 +79,28 @@ class Recoverer:
                 found.append((meta.session_id, events))
         return found
 
-    async def _settle(self, session_id: str, events: tuple[Event, ...]) -> list[str]:
-        try:
-            restore = unfinished(events)
-        except msgspec.ValidationError as error:
-            raise ResumedError(
-                ErrorCode.STATE_READ_ONLY,
-                "A restore by a newer version of resumed was cut off, and this version cannot read its plan.",
-                "Resume once with the newer version.",
-            ) from error
+    async def _settle(self, session_id: str, events: tuple[Event, ...], went_on: bool) -> list[str]:
+        restore = _plan_of(events)
         if restore is None:
             # Killed while it was still asking: nothing was done.
             await self._append(session_id, RestoreClosed(restore_id="", outcome="cancelled"))
             await self._append(session_id, SessionEnded(reason="cancelled", clean=False))
             return []
         await self._wait_for_git(restore)
-        probes = recovery_probes(restore)
-        recovery = recover(restore, await self._observer.observe(probes) if probes else {})
+        recovery = await self._judged(restore)
         if recovery.verdict is Verdict.FINISH:
             await self._append(session_id, RestoreClosed(restore_id=restore.restore_id, outcome="restored"))
             return []
+        if went_on and recovery.undo:
+            # The agent has worked in that place since: taking it away now would pull it from under that.
+            titles = [restore.steps[n - 1].title for n, _ in recovery.undo]
+            left = [f"{title} was left, since the agent went on." for title in titles]
+            recovery = msgspec.structs.replace(recovery, undo=(), notes=(*recovery.notes, *left))
         return await self._roll_back(session_id, restore, recovery)
+
+    async def _judged(self, restore: Unfinished) -> Recovery:
+        probes = recovery_probes(restore)
+        return recover(restore, await self._observer.observe(probes) if probes else {})
 
     async def _wait_for_git(self, restore: Unfinished) -> None:
         """A git that outlived its daemon is let finish: what it leaves is judged, not what it is at."""
@@ -106,24 +128,36 @@ class Recoverer:
             ) from failure
 
     async def _roll_back(self, session_id: str, restore: Unfinished, recovery: Recovery) -> list[str]:
-        stuck = [*recovery.stuck, *recovery.notes]
+        stuck, undone = [*recovery.stuck, *recovery.notes], []
         for n, verb in recovery.undo:
             reply = await self._performer.perform(verb)
             if isinstance(reply, NotPerformed):
                 stuck.append(f"{restore.steps[n - 1].title} could not be undone: {reply.reason}")
                 continue
             await self._append(session_id, RestoreStep(restore_id=restore.restore_id, n=n, state="undone"))
+            undone.append(f"A restore that was cut off was taken back first: {restore.steps[n - 1].title}.")
         report: dict[str, object] = {"stuck": stuck} if stuck else {}
         await self._append(
             session_id, RestoreClosed(restore_id=restore.restore_id, outcome="rolledBack", report=report)
         )
         await self._append(session_id, SessionEnded(reason="rolledBack", clean=False))
-        return stuck
+        return [*undone, *stuck]
 
     async def _append(self, session_id: str, payload: Payload) -> None:
         passage("journal")
         await self._streams.append(f"session:{session_id}", own_event(payload, "recover"))
         passage("journal")
+
+
+def _plan_of(events: tuple[Event, ...]) -> Unfinished | None:
+    try:
+        return unfinished(events)
+    except msgspec.ValidationError as error:
+        raise ResumedError(
+            ErrorCode.STATE_READ_ONLY,
+            "A restore by a newer version of resumed was cut off, and this version cannot read its plan.",
+            "Resume once with the newer version.",
+        ) from error
 
 
 async def _records_nothing(verb: RecordState) -> Performed | NotPerformed:

@@ -17,7 +17,8 @@ from resumed.daemon.perform import Performer
 from resumed.daemon.perform_checks import Tools
 from resumed.daemon.recovery import Recoverer
 from resumed.daemon.rpc.connection import Client
-from resumed.protocol.restore import Answers, Question, RestoreProgress, RestoreReport
+from resumed.protocol.errors import ErrorCode, ResumedError
+from resumed.protocol.restore import Answers, Outcome, Question, RestoreProgress, RestoreReport
 from resumed.protocol.resume import ThreadResumeParams
 from resumed.restore.context import RestoreContext
 from resumed.restore.effects import (
@@ -37,6 +38,7 @@ from resumed.restore.effects import (
 )
 from resumed.restore.events import EVENT_TYPES
 from resumed.restore.events.envelope import Payload
+from resumed.restore.events.journal import RestoreClosed, RestoreStep
 from resumed.restore.report import ROUNDS
 from resumed.restore.resume import resume
 from resumed.restore.steps import RecordState
@@ -45,7 +47,8 @@ from resumed.restore.subsystems import SUBSYSTEMS
 
 
 class Restorer:
-    """Restores threads of one workspace. `questions` counts those that wait for an answer now."""
+    """Restores threads of one workspace. `questions` counts those that wait for an answer now; restores
+    run to their end even if nobody waits for them, so `close` it before what they write to."""
 
     def __init__(self, freezer: Freezer, recoverer: Recoverer, observer: Observer, tools: Tools) -> None:
         self.questions = 0
@@ -53,14 +56,23 @@ class Restorer:
         self._recoverer = recoverer
         self._observer = observer
         self._tools = tools
+        self._running: set[asyncio.Task[RestoreReport]] = set()
+
+    async def close(self) -> None:
+        """Wait for the restores that are at a step; their questions must have been left before."""
+        if self._running:
+            await asyncio.wait(self._running)
 
     async def resume(self, client: Client, params: ThreadResumeParams) -> RestoreReport:
         """Freeze the thread, finish or take back what a killed restore left, and restore.
 
-        A request that is cancelled leaves an open question; steps that have begun are finished.
-        Raises `ResumedError` `threadBusy`, `threadNotFound` or `threadAmbiguous`."""
+        A request that is cancelled before the first step leaves everything as it is; once a step has
+        begun, all are done. Raises `ResumedError` `threadBusy`, `threadNotFound`, `threadAmbiguous`,
+        and `restoreUnfinished` when unattended and an earlier restore must be taken back first."""
         leaving = asyncio.Event()
         restoring = asyncio.ensure_future(self._resume(client, params, leaving))
+        self._running.add(restoring)
+        restoring.add_done_callback(self._running.discard)
         try:
             return await asyncio.shield(restoring)
         except asyncio.CancelledError:
@@ -72,12 +84,17 @@ class Restorer:
         self, client: Client, params: ThreadResumeParams, leaving: asyncio.Event
     ) -> RestoreReport:
         async with self._freezer.held(params.thread, client) as thread_id:
-            stuck = await self._recoverer.recover(thread_id)
+            if params.unattended and (first := await self._recoverer.would_write(thread_id)) is not None:
+                raise ResumedError(
+                    ErrorCode.RESTORE_UNFINISHED, first, "Resume it once with somebody there to answer."
+                )
+            await self._recoverer.recover(thread_id, await self._freezer.agent_active_at(thread_id))
+            notes = self._recoverer.take_notes(thread_id)
             async with self._freezer.freeze(thread_id) as frozen:
                 await frozen.mint()
                 report = await self._converse(client, params, frozen, leaving)
                 await frozen.end(report.outcome)
-        damage = (*report.record.damage, *stuck)
+        damage = (*report.record.damage, *notes)
         return msgspec.structs.replace(report, record=msgspec.structs.replace(report.record, damage=damage))
 
     async def _converse(
@@ -98,7 +115,13 @@ class Restorer:
         reply: Reply = None
         try:
             while True:
-                reply = await performing.perform(conversation.send(reply))
+                effect = conversation.send(reply)
+                if leaving.is_set() and not performing.begun and performing.begins(effect):
+                    conversation.close()
+                    await frozen.append(RestoreClosed(restore_id=context.restore_id, outcome="cancelled"))
+                    await frozen.end(Outcome.CANCELLED)
+                    raise asyncio.CancelledError
+                reply = await performing.perform(effect)
         except StopIteration as ended:
             report: RestoreReport = ended.value
             return report
@@ -124,9 +147,10 @@ class _Asker:
 
 
 class _Performing:
-    """The effects of one restore."""
+    """The effects of one restore. `begun`: a step has been, so that all are to be done."""
 
     def __init__(self, restorer: Restorer, asker: "_Asker", frozen: Frozen, context: RestoreContext) -> None:
+        self.begun = False
         self._restorer = restorer
         self._asker = asker
         self._client = asker.client
@@ -134,8 +158,14 @@ class _Performing:
         self._context = context
         self._performer = Performer(restorer._tools, self._record)
 
+    @staticmethod
+    def begins(effect: Effect) -> bool:
+        """Whether the effect is the first write of a step."""
+        return isinstance(effect, Journal) and isinstance(effect.payload, RestoreStep)
+
     async def perform(self, effect: Effect) -> Reply:
         """Do one effect and return its reply."""
+        self.begun = self.begun or self.begins(effect)
         match effect:
             case Observe(probes):
                 return await self._restorer._observer.observe(probes)

@@ -122,10 +122,28 @@ def make_private_folder(folder: Path) -> None:
         folder.chmod(0o700)
 
 
+def check_private_folder(folder: Path) -> None:
+    """Let a folder pass in which nobody else can have put anything; one that is not there yet, too.
+
+    Raises `ResumedError` `stateReadOnly`.
+    """
+    try:
+        found = os.lstat(folder)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise _unusable(folder, "cannot be looked at") from error
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+        raise _unusable(folder, "is not ours")
+    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise _unusable(folder, "may be written by other users")
+
+
 def take_lock(lock: Path) -> int:
     """Lock the workspace for this process' life and write its process id there as a hint.
 
-    Returns the descriptor, to be kept open; closing it, or dying, releases the lock. Raises `LockHeld`.
+    Returns the descriptor, to be kept open; closing it, or dying, releases the lock. Raises `LockHeld`,
+    or `OSError` when the file can't be opened or locked.
     """
     descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -134,6 +152,9 @@ def take_lock(lock: Path) -> int:
         hint = os.pread(descriptor, 20, 0).strip()
         os.close(descriptor)
         raise LockHeld(int(hint) if hint.isdigit() else 0) from error
+    except OSError:
+        os.close(descriptor)
+        raise
     os.ftruncate(descriptor, 0)
     os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
     return descriptor

@@ -1,31 +1,35 @@
 """Finds what changed on disk since the index was written: agents' files and our own streams.
 
-Blocking; runs on a worker thread. A file is looked into only when its identity, size or time differs.
+Blocking; runs on a worker thread. A file is looked into only when its identity, size or time differs,
+or when it could not be read the last time. What is wrong with one file never hides another.
 """
 
+import logging
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
 
-from resumed.daemon.agents.agent import Agent, ForeignHead
+from resumed.daemon.agents.agent import Agent, ForeignHead, ForeignStore
 from resumed.daemon.storage.layout import Layout
 from resumed.daemon.storage.rows import FileCursor, ThreadRow
 from resumed.protocol.ids import InvalidId, parse_uuid
 
 OWN = "own"
 HEAD_BYTES = 1 << 16
+_NEVER_THE_SAME = -1
+
+_LOG = logging.getLogger(__name__)
 
 
 class Scan(msgspec.Struct, kw_only=True):
     """What a scan found: rows and cursors of changed agents' files, threads whose own streams
-    changed, paths that are gone, and notes for people."""
+    changed with the cursors of these, paths that are gone, and notes for people."""
 
     rows: list[ThreadRow] = []
-    heads: dict[str, ForeignHead] = {}
     cursors: list[FileCursor] = []
-    changed_threads: set[str] = set()
+    own_cursors: dict[str, list[FileCursor]] = {}
     gone: list[FileCursor] = []
     notes: list[str] = []
 
@@ -51,24 +55,13 @@ def scan(layout: Layout, agents: Iterable[Agent], known: dict[str, FileCursor]) 
             continue
         for path in agent.store.files():
             present.add(str(path))
-            cursor = known.get(str(path))
-            now = _stat(path)
-            if now is None:
-                continue
-            if cursor is not None and same_file(cursor, now):
-                continue
-            head = agent.store.head(path)
-            if head is not None:
-                _take_head(found, agent, head, path, now)
+            _compare_foreign(found, agent, agent.store, path, known.get(str(path)))
     for path in _own_files(layout):
         present.add(str(path))
         _compare_own(found, path, known.get(str(path)))
     for name, cursor in known.items():
-        if name not in present:
-            found.gone.append(cursor)
-            if not cursor.head:
-                found.changed_threads.add(cursor.thread_id)
-                found.notes.append("A record of ours that had been written is gone.")
+        if name not in present and not _out_of_reach(Path(name)):
+            _take_gone(found, cursor)
     return found
 
 
@@ -109,12 +102,50 @@ def row_of_head(agent: str, head: ForeignHead) -> ThreadRow:
     )
 
 
-def _take_head(found: Scan, agent: Agent, head: ForeignHead, path: Path, now: os.stat_result) -> None:
+def damage_notes(cursors: Iterable[FileCursor]) -> dict[str, str]:
+    """A sentence for people for each agent's file whose head is damaged, by its path."""
+    heads = (head for cursor in cursors if (head := head_of(cursor)) is not None)
+    return {
+        head.path: f"The agent's file of “{head.name or Path(head.path).name}” is damaged: {head.damaged}"
+        for head in heads
+        if head.damaged
+    }
+
+
+def _compare_foreign(
+    found: Scan, agent: Agent, store: ForeignStore, path: Path, cursor: FileCursor | None
+) -> None:
+    now = _stat(path)
+    if now is None or (cursor is not None and same_file(cursor, now)):
+        return
+    try:
+        head = store.head(path)
+        if head is None:
+            return
+        head = _with_remembered(head, head_of(cursor) if cursor is not None else None)
+        read = _cursor(path, now, head.thread_id, head)
+    except Exception:  # other people's files hold what nobody thought of
+        _LOG.exception("The beginning of %a could not be read.", str(path))
+        found.notes.append(f"A session file of {agent.name} could not be read and is not listed.")
+        return
     found.rows.append(row_of_head(agent.name, head))
-    found.heads[str(path)] = head
-    found.cursors.append(_cursor(path, now, head.thread_id, msgspec.msgpack.encode(head)))
-    if head.damaged:
-        found.notes.append(f"A session file of {agent.name} is damaged: {head.damaged}")
+    found.cursors.append(read)
+
+
+def _with_remembered(head: ForeignHead, before: ForeignHead | None) -> ForeignHead:
+    """What a file that cannot be read said before still says who and where its thread is."""
+    if not head.unread or before is None or before.thread_id != head.thread_id:
+        return head
+    return msgspec.structs.replace(
+        before, path=head.path, archived=head.archived, damaged=head.damaged, unread=True
+    )
+
+
+def _take_gone(found: Scan, cursor: FileCursor) -> None:
+    found.gone.append(cursor)
+    if not cursor.head:
+        found.own_cursors.setdefault(cursor.thread_id, [])
+        found.notes.append("A record of ours that had been written is gone.")
 
 
 def _compare_own(found: Scan, path: Path, cursor: FileCursor | None) -> None:
@@ -125,8 +156,7 @@ def _compare_own(found: Scan, path: Path, cursor: FileCursor | None) -> None:
         found.notes.append("A record of ours is shorter than it was: what had been written is missing.")
     thread_id = cursor.thread_id if cursor is not None else _thread_of(path)
     if thread_id:
-        found.changed_threads.add(thread_id)
-        found.cursors.append(_cursor(path, now, thread_id, b""))
+        found.own_cursors.setdefault(thread_id, []).append(_cursor(path, now, thread_id, None))
 
 
 def _own_files(layout: Layout) -> Iterator[Path]:
@@ -141,7 +171,7 @@ def _thread_of(path: Path) -> str:
         with path.open("rb") as source:
             thread_id = _first_line.decode(source.readline(HEAD_BYTES)).payload.thread_id
         return parse_uuid(thread_id)
-    except (OSError, msgspec.MsgspecError, InvalidId):
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError, InvalidId):
         pass
     try:
         return parse_uuid(path.name.split(".")[0])
@@ -156,14 +186,24 @@ def _stat(path: Path) -> os.stat_result | None:
         return None
 
 
-def _cursor(path: Path, now: os.stat_result, thread_id: str, head: bytes) -> FileCursor:
+def _out_of_reach(path: Path) -> bool:
+    """Whether it cannot be told that the file is gone: a folder above it is closed, the disk fails."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return False
+
+
+def _cursor(path: Path, now: os.stat_result, thread_id: str, head: ForeignHead | None) -> FileCursor:
     return FileCursor(
         path=str(path),
         device=now.st_dev,
         inode=now.st_ino,
-        size=now.st_size,
+        size=_NEVER_THE_SAME if head is not None and head.unread else now.st_size,
         mtime_ns=now.st_mtime_ns,
-        prefix_hash="",
         thread_id=thread_id,
-        head=head,
+        head=msgspec.msgpack.encode(head) if head is not None else b"",
     )

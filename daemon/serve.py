@@ -13,8 +13,9 @@ import signal
 import socket
 import stat
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
+from typing import Any
 
 from resumed.daemon.rpc.application import Application, OpenApplication
 from resumed.daemon.rpc.server import Server
@@ -29,11 +30,13 @@ from resumed.daemon.runtime import (
 )
 from resumed.daemon.version import VERSION
 from resumed.protocol.daemon import PROTOCOL_VERSION, InitializeResult
-from resumed.protocol.errors import ResumedError
+from resumed.protocol.errors import ErrorCode, ResumedError
 from resumed.protocol.methods import REQUESTS
 
 _IDLE_SECONDS = 15 * 60.0
 _FIRST_CLIENT_SECONDS = 0.1
+_CLOSE_SECONDS = 10.0
+_CANCEL_SECONDS = 2.0
 _LOG_BYTES = 1024 * 1024
 _STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -53,6 +56,7 @@ def serve(root: Path, load: LoadApplication = load_workspace) -> int:
 
     What keeps it from starting is one sentence on standard error: 1, or 75 when another daemon holds the
     workspace. Standard error is given up once the socket listens: a starter that reads it sees its end.
+    A worker thread that hangs may be left running: the caller must leave the process without joining it.
     """
     os.umask(0o077)
     try:
@@ -60,17 +64,45 @@ def serve(root: Path, load: LoadApplication = load_workspace) -> int:
         for folder in (place.lock.parent.parent, place.lock.parent, state_folder(), place.log.parent):
             make_private_folder(folder)
         lock = take_lock(place.lock)
-    except (ResumedError, LockHeld) as error:
-        sys.stderr.write(f"{error}\n")
-        return EXIT_LOCK_HELD if isinstance(error, LockHeld) else 1
+    except (ResumedError, LockHeld, OSError) as error:
+        return _refuse(error)
     try:
-        listening = _listen(place.socket)
-        _redirect_output(place.log)
-        asyncio.run(_serve(place, listening, load))
+        try:
+            listening = _listen(place.socket)
+            _redirect_output(place.log)
+        except OSError as error:
+            return _refuse(error)
+        _run(_serve(place, listening, load))
     finally:
-        place.socket.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            place.socket.unlink()
         os.close(lock)
     return 0
+
+
+def _refuse(error: Exception) -> int:
+    """Say in one sentence what keeps the daemon from starting; returns the exit code."""
+    sentence = f"The daemon can't start: {error}." if isinstance(error, OSError) else str(error)
+    sys.stderr.write(f"{sentence}\n")
+    return EXIT_LOCK_HELD if isinstance(error, LockHeld) else 1
+
+
+def _run(serving: Coroutine[Any, Any, None]) -> None:
+    """Run to the end as `asyncio.run` does, but wait for no worker thread: one may hang for ever."""
+    loop = asyncio.new_event_loop()
+    try:
+        loop.run_until_complete(serving)
+        loop.run_until_complete(_cancel_the_rest())
+    finally:
+        loop.close()
+
+
+async def _cancel_the_rest() -> None:
+    rest = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in rest:
+        task.cancel()
+    if rest:
+        await asyncio.wait(rest, timeout=_CANCEL_SECONDS)
 
 
 async def _serve(place: Place, listening: socket.socket, load: LoadApplication) -> None:
@@ -86,12 +118,24 @@ async def _serve(place: Place, listening: socket.socket, load: LoadApplication) 
     for number in _STOP_SIGNALS:
         loop.add_signal_handler(number, server.stop)
     opening = asyncio.ensure_future(_open(server, place, load))
-    await server.run(listening)
+    unfinished = await server.run(listening)
     opening.cancel()
-    await asyncio.wait([opening])
-    if not opening.cancelled() and (application := opening.result()) is not None:
-        await application.close()
+    await asyncio.wait([opening], timeout=_CLOSE_SECONDS)
+    if opening.done() and not opening.cancelled() and (application := opening.result()) is not None:
+        await _close(application, unfinished)
     _log.info("stopped")
+
+
+async def _close(application: Application, unfinished: tuple[str, ...]) -> None:
+    """Let the application release what it holds; what it can't within ten seconds ends with the process."""
+    if unfinished:
+        _log.warning("requests did not end in time: %s", ", ".join(unfinished))
+    closing = asyncio.ensure_future(application.cut_off(unfinished) if unfinished else application.close())
+    await asyncio.wait([closing], timeout=_CLOSE_SECONDS)
+    if not closing.done():
+        _log.error("the workspace did not close in time")
+    elif (failure := closing.exception()) is not None:
+        _log.error("the workspace did not close", exc_info=failure)
 
 
 async def _open(server: Server, place: Place, load: LoadApplication) -> Application | None:
@@ -103,16 +147,24 @@ async def _open(server: Server, place: Place, load: LoadApplication) -> Applicat
         await asyncio.to_thread(_start_log, place.log)
         opener = await asyncio.to_thread(load)
         application = await opener(str(place.root), server.broadcast)
-    except ResumedError as error:
-        _log.error("the workspace cannot be opened: %s", error)
-        server.fail(error.sentence)
-        return None
-    except Exception:
+    except Exception as error:
         _log.exception("the workspace cannot be opened")
-        server.fail("The workspace cannot be opened.")
+        server.fail(_opening_refusal(error))
         return None
     server.open(application)
     return application
+
+
+def _opening_refusal(error: Exception) -> ResumedError:
+    """What clients are told. The table of refusals belongs to the second stage."""
+    from resumed.daemon.refusals import refusal_of
+
+    if (refusal := refusal_of(error)) is not None:
+        return refusal
+    hint = "The daemon's log has the details."
+    if isinstance(error, OSError):
+        return ResumedError(ErrorCode.STORAGE_FAILED, f"The workspace can't be opened: {error}.", hint)
+    return ResumedError(ErrorCode.INTERNAL_ERROR, "The workspace can't be opened.", hint)
 
 
 def _listen(path: Path) -> socket.socket:

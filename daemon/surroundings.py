@@ -3,6 +3,7 @@
 A thread whose folder is gone belongs here when its origin is ours and its commit is in our objects.
 """
 
+import asyncio
 import os
 from collections.abc import Iterable
 
@@ -11,7 +12,7 @@ import msgspec
 from resumed.daemon.ports.git import Git
 from resumed.daemon.ports.git_command import GitFailed
 from resumed.daemon.ports.git_origin import normalise_origin
-from resumed.daemon.storage.rows import ThreadRow
+from resumed.daemon.storage.rows import RecordedPlace
 from resumed.restore.probes import RepositorySeen
 
 PROJECT, WORKTREE, ELSEWHERE = "project", "worktree", "elsewhere"
@@ -42,8 +43,8 @@ class Surroundings:
         self._git = git
         self._ours: dict[tuple[str, str], bool] = {}
 
-    async def folders(self, rows: Iterable[ThreadRow]) -> Folders:
-        """This root and its gone folders, and the other work trees with theirs."""
+    async def folders(self, places: Iterable[RecordedPlace]) -> Folders:
+        """This root and the gone folders of threads that belong to it, and the other work trees."""
         try:
             repository = await self._git.repository(self._root)
         except GitFailed:
@@ -51,17 +52,17 @@ class Surroundings:
         if not isinstance(repository, RepositorySeen):
             return Folders(project=(self._root,), worktrees=())
         others = tuple(entry.path for entry in repository.worktrees if entry.path != self._root)
-        known = (self._root, *others)
-        gone = [
-            row.root
-            for row in {row.root: row for row in rows if row.root not in known}.values()
-            if row.origin and row.sha and not os.path.isdir(row.root)
-            if await self._is_ours(row.origin, row.sha, repository)
+        recorded = [place for place in places if place.root not in (self._root, *others)]
+        gone = await asyncio.to_thread(_gone, {place.root for place in recorded})
+        ours = [
+            place.root
+            for place in recorded
+            if place.root in gone and await self._is_ours(place.origin, place.sha, repository)
         ]
-        return Folders(project=(self._root, *gone), worktrees=others)
+        return Folders(project=(self._root, *dict.fromkeys(ours)), worktrees=others)
 
-    async def _is_ours(self, origin: str, sha: str, repository: RepositorySeen) -> bool:
-        if repository.origin is None or normalise_origin(origin) != repository.origin:
+    async def _is_ours(self, origin: str | None, sha: str | None, repository: RepositorySeen) -> bool:
+        if not origin or not sha or normalise_origin(origin) != repository.origin:
             return False
         key = (origin, sha)
         if key not in self._ours:
@@ -70,3 +71,7 @@ class Surroundings:
             except GitFailed:
                 return False
         return self._ours[key]
+
+
+def _gone(folders: set[str]) -> set[str]:
+    return {folder for folder in folders if folder and not os.path.isdir(folder)}

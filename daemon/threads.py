@@ -128,18 +128,22 @@ class Threads:
         """Read and fold one thread."""
         return (await self.built(thread_id)).record
 
-    async def built(self, thread_id: str) -> records.Built:
-        """Read and fold one thread, from its checkpoint where that holds."""
+    async def source(self, thread_id: str) -> records.Source:
+        """Where a thread's events are."""
         path = await self._path_of(thread_id)
         name = self._agent_of.get(thread_id)
         if name is None and (row := await self._store.index.row(thread_id)) is not None:
             name = row.agent
-        source = records.Source(
+        return records.Source(
             thread_id=thread_id,
             agent=self._agents.get(name or ""),
             path=path,
             live=self.live.get(thread_id),
         )
+
+    async def built(self, thread_id: str) -> records.Built:
+        """Read and fold one thread, from its checkpoint where that holds."""
+        source = await self.source(thread_id)
         saved = await self._store.index.checkpoint(thread_id)
         built = await asyncio.to_thread(records.build, self._store.streams, source, saved)
         if built.checkpoint is not None:

@@ -90,6 +90,7 @@ class Workspace:
 
     async def close(self) -> None:
         """Let runs go, mark the shutdown as clean, close everything."""
+        await self.restorer.close()
         await self.sessions.close()
         await self.threads.close()
         if self._worktree is not None:

@@ -3,10 +3,30 @@
 from resumed.protocol.restore import Wire
 
 PROTOCOL_VERSION = "1.0"
+ENVIRONMENT = (
+    "CLAUDE_CONFIG_DIR",
+    "CODEX_HOME",
+    "GIT_COMMON_DIR",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_DIR",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_WORK_TREE",
+    "HTTPS_PROXY",
+    "HTTP_PROXY",
+    "LANG",
+    "PATH",
+    "VIRTUAL_ENV",
+)
+"""The only variables that a client may send of its own environment: none of them names a secret."""
 
 
 class ClientInfo(Wire):
-    """Who connects. `env` is the client's own environment; only an allow-listed part is recorded."""
+    """Who connects. `env` is a part of the client's own environment, at most what `ENVIRONMENT` names:
+    CODEX_HOME, CLAUDE_CONFIG_DIR, PATH, VIRTUAL_ENV, LANG, HTTP_PROXY, HTTPS_PROXY and where git's files
+    are. The daemon forgets it once the connection is initialized, whatever it holds."""
 
     name: str
     version: str = ""
@@ -70,12 +90,13 @@ class ResyncNotification(Wire):
 
 
 class DrainParams(Wire):
-    """Ask the daemon to finish what it does and exit, for example because it is older."""
+    """Ask the daemon to exit, for example because it is older. Sessions that are open go on until they
+    end; `session/start` and `thread/resume` are refused as `draining` from now on."""
 
     reason: str = ""
 
 
 class DrainResult(Wire):
-    """The daemon takes no new work and exits when idle."""
+    """The daemon takes no new sessions and exits when no session is open and no request is running."""
 
     draining: bool

@@ -21,8 +21,9 @@ class ForeignHead(msgspec.Struct, frozen=True, kw_only=True):
     `thread_id` is our id, `native_id` the agent's. `name` is the first user message on one line of
     at most 80 characters, empty if there was none. `sha`, `branch` and `origin` are as recorded at
     the start. `state`: idle, or interrupted (a turn or an action was open at the end). Times are
-    RFC 3339 in UTC. `damaged` is one sentence when the file's beginning could not be read and the
-    row comes from the file's name.
+    RFC 3339 in UTC. `damaged` is one sentence when part of this could not be read; what is missing
+    then comes from the file's name. `unread`: the disk or its compression was in the way, which may
+    pass without the file changing.
     """
 
     path: str
@@ -40,6 +41,7 @@ class ForeignHead(msgspec.Struct, frozen=True, kw_only=True):
     forked_from: str | None = None
     archived: bool = False
     damaged: str | None = None
+    unread: bool = False
 
 
 class ForeignStore(Protocol):
@@ -55,11 +57,13 @@ class ForeignStore(Protocol):
         ...
 
     def head(self, path: Path) -> ForeignHead | None:
-        """What a list shows of the file; `None` if it is not there or may not be read."""
+        """What a list shows of the file, damaged or not; `None` if it is not there."""
         ...
 
     def read(self, path: Path, cursor: ForeignCursor | None = None) -> ForeignReading:
-        """The file's events from the beginning, or from where an earlier reading ended."""
+        """The file's events from the beginning, or from where an earlier reading ended.
+
+        The reading raises `OSError` where the file is gone or cannot be read."""
         ...
 
 

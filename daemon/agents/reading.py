@@ -130,6 +130,11 @@ class ForeignReading:
         return f"The last line is cut off after {len(line)} bytes (at byte {start})."
 
 
+def reason_of(error: OSError) -> str:
+    """Why a file cannot be read, as part of a sentence."""
+    return error.strerror or type(error).__name__
+
+
 def prefix_hash(source: BinaryIO, offset: int) -> str:
     """Stands for the first `offset` bytes: hash of their length, beginning and end.
 

@@ -30,6 +30,12 @@ OUTCOMES = {
 }
 
 
+_EXITS = {
+    ErrorCode.INVALID_PARAMS: Exit.USAGE,
+    ErrorCode.RESTORE_UNFINISHED: Exit.NEEDS_ANSWER,
+}
+
+
 class Failure(Exception):
     """Something on this side went wrong: a sentence, a hint, and how the command ends."""
 
@@ -45,8 +51,9 @@ def failure_of(error: Exception, now: datetime) -> Failure:
     if isinstance(error, Failure):
         return error
     if isinstance(error, ResumedError):
-        usage = error.code in (ErrorCode.INVALID_PARAMS, ErrorCode.CHOICE_REFUSED)
-        return Failure(error.sentence, _hint(error, now), Exit.USAGE if usage else Exit.ERROR)
+        return Failure(error.sentence, _hint(error, now), _EXITS.get(error.code, Exit.ERROR))
+    if isinstance(error, TimeoutError):
+        return Failure("The background process does not answer.", "It may have been stopped by a signal.")
     return Failure(f"That did not work: {error or type(error).__name__}.")
 
 

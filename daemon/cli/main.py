@@ -256,6 +256,10 @@ def _print(reply: "Reply", as_json: bool, paper: "Paper", lines: Callable[[], An
 def _paper() -> "Paper":
     from resumed.daemon.cli.paper import Paper
 
+    if sys.stdout is None:
+        from resumed.daemon.cli.failures import Failure
+
+        raise Failure("There is no standard output to write to.")
     return Paper(sys.stdout)
 
 

@@ -28,22 +28,6 @@ async def file(path: str, limit: int = CONTENT_LIMIT) -> FileSeen | Unseen:
     return await asyncio.to_thread(_file, path, limit)
 
 
-def inside(root: str, path: str) -> bool:
-    """Whether the absolute `path` is `root` or in it, and no folder between them is a symbolic link.
-
-    Nothing needs to be at `path`. A path with `..` in it is not inside."""
-    parts = [part for part in path.split("/") if part not in ("", ".")]
-    around = [part for part in root.split("/") if part not in ("", ".")]
-    if not path.startswith("/") or ".." in parts or parts[: len(around)] != around:
-        return False
-    walked = "/" + "/".join(around)
-    for part in parts[len(around) : -1]:
-        walked = os.path.join(walked, part)
-        if os.path.islink(walked):
-            return False
-    return True
-
-
 def _folder(path: str) -> FolderSeen:
     try:
         seen = os.stat(path)

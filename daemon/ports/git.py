@@ -6,7 +6,7 @@ Every answer is what is there now; what cannot be told raises `GitFailed`, and i
 import asyncio
 import os
 
-from resumed.daemon.ports.git_changes import in_the_way, uncommitted
+from resumed.daemon.ports.git_changes import in_the_way, uncommitted, written
 from resumed.daemon.ports.git_command import GitCommand, GitFailed, printable
 from resumed.daemon.ports.git_objects import GitObjects, Head
 from resumed.daemon.ports.git_origin import normalise_origin
@@ -90,6 +90,10 @@ class Git:
     async def in_the_way(self, path: str, sha: str) -> SwitchSeen:
         """Which uncommitted files moving HEAD to the commit would overwrite or carry along."""
         return await in_the_way(self._command, await self.agreed_root(path), sha)
+
+    async def written(self, path: str, sha: str) -> tuple[str, ...]:
+        """The paths that moving HEAD to the commit would write or remove."""
+        return await written(self._command, await self.agreed_root(path), sha)
 
     async def tree_file(self, path: str, sha: str, relative: str) -> FileSeen:
         """The file in the commit's tree, with the bytes as stored."""

@@ -1,16 +1,21 @@
-"""Tells which uncommitted files stand in the way of a change of HEAD."""
+"""Tells which uncommitted files stand in the way of a change of HEAD.
+
+Looking runs nothing of the repository's: its filters are taken away, so that a file which only they
+could compare counts as changed.
+"""
 
 import os
 
-from resumed.daemon.ports.git_command import GitCommand
+from resumed.daemon.ports.git_command import GitCommand, GitFailed
 from resumed.restore.probes import SwitchSeen
 
 
 async def uncommitted(command: GitCommand, folder: str, *options: str) -> tuple[str, ...]:
     """Changed, staged and untracked paths, as `git status` tells, sorted; a folder in which all is
     untracked ends with `/`. Raises `GitFailed`."""
+    quiet = await _without_filters(command, folder)
     status = await command.read(
-        folder, "status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=none", *options
+        folder, *quiet, "status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=none", *options
     )
     lines = os.fsdecode(status.expect().output).split("\0")
     return tuple(sorted({line[3:] for line in lines if line}))
@@ -32,6 +37,30 @@ async def in_the_way(command: GitCommand, top_level: str, target: str) -> Switch
     return SwitchSeen(
         overwritten=tuple(sorted(overwritten)),
         carried=tuple(path for path in changed if path not in overwritten),
+    )
+
+
+async def written(command: GitCommand, top_level: str, target: str) -> tuple[str, ...]:
+    """The paths that a change of HEAD to the commit `target` writes or removes. Raises `GitFailed`."""
+    difference = await command.read(
+        top_level, "diff-tree", "-r", "-z", "--no-renames", "--name-only", "HEAD", target
+    )
+    return tuple(path for path in os.fsdecode(difference.expect().output).split("\0") if path)
+
+
+async def _without_filters(command: GitCommand, folder: str) -> tuple[str, ...]:
+    """Options that empty every filter the repository configures. Raises `GitFailed` for a name that
+    can't be told git on its command line."""
+    told = await command.read(folder, "config", "-z", "--name-only", "--get-regexp", r"^filter\..*")
+    keys = {key for key in os.fsdecode(told.output).split("\0") if key} if told.code == 0 else set()
+    if any("=" in key for key in keys):
+        raise GitFailed("the repository configures a filter with an odd name")
+    names = {key.rpartition(".")[0] for key in keys}
+    return tuple(
+        option
+        for name in sorted(names)
+        for setting in ("clean=", "smudge=", "process=", "required=false")
+        for option in ("-c", f"{name}.{setting}")
     )
 
 

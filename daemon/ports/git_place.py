@@ -52,14 +52,6 @@ def locate(path: str) -> Place | None:
     return None
 
 
-def worktree_root(path: str) -> str | None:
-    """The top level of the work tree around `path`; `None` outside one and in a bare repository.
-
-    Raises as `locate`."""
-    place = locate(path)
-    return None if place is None or place.kind == "bare" else place.top_level
-
-
 def _place_at(folder: str) -> Place | None:
     entry = os.path.join(folder, ".git")
     try:

@@ -1,7 +1,6 @@
 """Names processes so that a recycled process id, a restart or a container cannot be confused.
 
-An owner is `boot:namespace:pid:start`. A process in another pid namespace is not known to be alive
-or dead, which counts as alive.
+An owner is `boot:namespace:pid:start`.
 """
 
 import functools
@@ -54,19 +53,6 @@ def owner() -> str:
     """This process as an owner."""
     pid = os.getpid()
     return f"{boot_id()}:{pid_namespace()}:{pid}:{start_time(pid)}"
-
-
-def alive(named: str) -> bool | None:
-    """Whether the owner's process still runs. `None`: not known (another pid namespace, or not an owner)."""
-    parts = named.split(":")
-    if len(parts) != 4 or not parts[2].isdecimal():
-        return None
-    boot, namespace, pid, started = parts
-    if boot != boot_id():
-        return False
-    if namespace != pid_namespace():
-        return None
-    return start_time(int(pid)) == started
 
 
 def _start_ticks(pid: int) -> str | None:

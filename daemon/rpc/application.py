@@ -48,5 +48,9 @@ class Application(Protocol):
     async def close(self) -> None:
         """Finish and release everything. No handler runs any more."""
 
+    async def cut_off(self, unfinished: tuple[str, ...]) -> None:
+        """Release everything while requests of these methods still run, which were cancelled in vain.
+        What they began is left as after a crash, and the stop is not to be recorded as a clean one."""
+
 
 OpenApplication = Callable[[str, Broadcast], Awaitable[Application]]

@@ -27,8 +27,10 @@ from resumed.daemon.rpc.messages import (
     request_body,
     result_body,
 )
+from resumed.daemon.rpc.peers import check_ours
 from resumed.protocol.converter import Malformed, to_type
 from resumed.protocol.daemon import (
+    ENVIRONMENT,
     PROTOCOL_VERSION,
     ClientCapabilities,
     ClientInfo,
@@ -81,8 +83,16 @@ class Client:
 
     @classmethod
     async def connect(cls, socket: Path, callbacks: Callbacks | None = None) -> Self:
-        """Connect to a socket. Raises `OSError` when nobody listens there."""
+        """Connect to a socket of our own user's daemon.
+
+        Raises `OSError` when nobody listens there, `ResumedError` when another user does.
+        """
         reader, writer = await asyncio.open_unix_connection(str(socket))
+        try:
+            check_ours(writer.get_extra_info("socket"))
+        except ResumedError:
+            writer.transport.abort()
+            raise
         return cls(reader, writer, callbacks or Callbacks())
 
     async def __aenter__(self) -> Self:
@@ -94,10 +104,11 @@ class Client:
     async def initialize(
         self, name: str, version: str = "", capabilities: ClientCapabilities | None = None
     ) -> InitializeResult:
-        """Open the connection as `name`. The client's environment is sent: a part of it is evidence."""
+        """Open the connection as `name`. Of the environment only what `ENVIRONMENT` names is sent."""
+        environment = {known: os.environ[known] for known in ENVIRONMENT if known in os.environ}
         params = InitializeParams(
             protocol_version=PROTOCOL_VERSION,
-            client=ClientInfo(name=name, version=version, pid=os.getpid(), env=dict(os.environ)),
+            client=ClientInfo(name=name, version=version, pid=os.getpid(), env=environment),
             capabilities=capabilities or ClientCapabilities(),
         )
         result = await self.call("resumed/initialize", params)

@@ -9,6 +9,8 @@ import logging
 from collections.abc import AsyncGenerator
 from typing import Protocol
 
+import msgspec
+
 from resumed.daemon.rpc.framing import FrameReader, FrameTooLarge, FramingError, frame
 from resumed.daemon.rpc.messages import Response, error_body, notification_body, request_body
 from resumed.daemon.rpc.outbox import Outbox
@@ -22,7 +24,8 @@ _LAST_WORDS_SECONDS = 5.0
 
 
 class Client(Protocol):
-    """A connected client as handlers see it. `gone` is set when it can no longer answer."""
+    """A connected client as handlers see it. Once it has hung up it answers no question, but what it asked
+    for is still done; then `gone` is set."""
 
     @property
     def id(self) -> str:
@@ -38,7 +41,7 @@ class Client(Protocol):
 
     @property
     def gone(self) -> asyncio.Event:
-        """Set once the client has hung up."""
+        """Set once the client has hung up and its requests are finished, or have had their time."""
 
     async def ask(self, question: Question) -> Answers | None:
         """Send `restore/ask`. `None` when the client can't answer, hangs up, or answers nonsense."""
@@ -62,10 +65,11 @@ class Connection:
         self._questions: dict[str, asyncio.Future[Response]] = {}
         self._asked = 0
         self._reading = True
+        self._hung_up = False
 
     def introduce(self, info: ClientInfo, capabilities: ClientCapabilities) -> None:
-        """Remember what the client said of itself."""
-        self.info = info
+        """Remember what the client said of itself, but nothing of its environment."""
+        self.info = msgspec.structs.replace(info, env={})
         self.capabilities = capabilities
 
     async def bodies(self) -> AsyncGenerator[bytes, None]:
@@ -90,16 +94,17 @@ class Connection:
         self._reading = False
 
     def hang_up(self) -> None:
-        """Count the client as gone: its open questions end without an answer."""
+        """Expect nothing more of the client: its open questions end without an answer."""
         self._reading = False
-        self.gone.set()
+        self._hung_up = True
         for question in self._questions.values():
             question.cancel()
         self._questions.clear()
 
     async def close(self) -> None:
-        """Send what waits, then close; a client that does not take it is cut off."""
+        """Count the client as gone, send what waits, then close; one that does not take it is cut off."""
         self.hang_up()
+        self.gone.set()
         self._sender.cancel()
         try:
             async with asyncio.timeout(_LAST_WORDS_SECONDS):
@@ -118,12 +123,12 @@ class Connection:
 
     def notify(self, method: str, params: Wire, coalesce: str | None = None) -> None:
         """Queue a notification; see `Client.notify`."""
-        if not self.gone.is_set() and not self._writer.transport.is_closing():
+        if not self._hung_up and not self._writer.transport.is_closing():
             self._outbox.notify(method, notification_body(method, params), coalesce)
 
     async def ask(self, question: Question) -> Answers | None:
         """Ask the person at the client; see `Client.ask`. Cancelling it withdraws the question."""
-        if not self.capabilities.restore_ask or self.gone.is_set():
+        if not self.capabilities.restore_ask or self._hung_up:
             return None
         self._asked += 1
         identifier = f"resumed:{self._asked}"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from resumed.daemon.rpc.connection import Connection
 from resumed.daemon.rpc.framing import MAX_FRAME
+from resumed.daemon.rpc.inbound import Inbound
 from resumed.daemon.rpc.lifecycle import INITIALIZE, Lifecycle, check_version, is_lsp
 from resumed.daemon.rpc.messages import (
     Invalid,
@@ -47,11 +48,21 @@ class Dispatcher:
         self._running: dict[RequestId, asyncio.Task[Any]] = {}
         self._background: set[asyncio.Task[None]] = set()
         self._lsp: asyncio.Future[LanguageServerFace] | None = None
+        self._inbound = Inbound()
 
     @property
     def initialized(self) -> bool:
         """Whether the client has sent `resumed/initialize`."""
         return self._lifecycle.initialized
+
+    @property
+    def running(self) -> tuple[str, ...]:
+        """The methods of the requests that are not answered yet."""
+        return tuple(task.get_name() for task in self._running.values())
+
+    async def room(self) -> None:
+        """Wait while the client has too much unanswered; see `Inbound`."""
+        await self._inbound.room()
 
     def receive(self, body: bytes) -> None:
         """Take one message."""
@@ -63,7 +74,8 @@ class Dispatcher:
             case Notification() as notification:
                 self._receive_notification(notification)
             case Request() as request:
-                self._receive_request(request)
+                if (task := self._receive_request(request)) is not None:
+                    self._inbound.hold(len(body), task)
 
     async def finish(self) -> None:
         """Wait until every request that was taken is answered."""
@@ -89,21 +101,27 @@ class Dispatcher:
             self._background.add(telling)
             telling.add_done_callback(self._background.discard)
 
-    def _receive_request(self, request: Request) -> None:
+    def _receive_request(self, request: Request) -> asyncio.Task[Any] | None:
         try:
+            if self._inbound.full:
+                raise ResumedError(
+                    ErrorCode.REQUEST_CANCELLED,
+                    "Too many requests wait for their answers.",
+                    "It was not begun: send it again when others are answered.",
+                )
             if request.id in self._running:
                 raise ResumedError(
                     ErrorCode.INVALID_REQUEST, "A request with this id is running.", "Use a new id."
                 )
             self._lifecycle.admit(request.method)
             if is_lsp(request.method):
-                self._start(request, self._ask_lsp(request))
-            elif request.method == INITIALIZE:
-                self._answer(request.id, self._initialize(request))
-            else:
-                self._start_ours(request)
+                return self._start(request, self._ask_lsp(request))
+            if request.method != INITIALIZE:
+                return self._start_ours(request)
+            self._answer(request.id, self._initialize(request))
         except ResumedError as error:
             self._connection.send(error_body(request.id, error))
+        return None
 
     def _initialize(self, request: Request) -> InitializeResult:
         params = _typed(request.params, InitializeParams)
@@ -112,22 +130,22 @@ class Dispatcher:
         self._lifecycle.initialized = True
         return self._router.introduction
 
-    def _start_ours(self, request: Request) -> None:
+    def _start_ours(self, request: Request) -> asyncio.Task[Any]:
         method = REQUESTS[request.method]
         params = _typed(request.params, method.params)
-        if self._router.draining and not method.name.startswith("daemon/"):
-            raise ResumedError(ErrorCode.DRAINING, "The daemon is about to exit.", "Connect again.")
+        self._router.admit(method.name)
         key = _queue_key(method, params)
         if key is None:
-            self._start(request, self._call(method, params))
-            return
+            return self._start(request, self._call(method, params))
         place = self._router.queues.enter(key)
 
         async def in_turn() -> Wire:
             await place.turn()
             return await self._call(method, params)
 
-        self._start(request, in_turn()).add_done_callback(lambda _: place.leave())
+        task = self._start(request, in_turn())
+        task.add_done_callback(lambda _: place.leave())
+        return task
 
     async def _ask_lsp(self, request: Request) -> Any:
         face = await self._language_server()
@@ -152,7 +170,7 @@ class Dispatcher:
         return await handler(self._connection, params)
 
     def _start(self, request: Request, call: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        task = asyncio.get_running_loop().create_task(call)
+        task = asyncio.get_running_loop().create_task(call, name=request.method)
         self._running[request.id] = task
         task.add_done_callback(lambda done: self._settle(request.id, done))
         return task
@@ -192,8 +210,9 @@ def _queue_key(method: Method, params: Wire) -> Hashable:
     """The queue of a call, or `None` when it waits for no other."""
     if method.serialized_on is None:
         return None
-    value = getattr(params, method.serialized_on)
-    return None if value is None else (method.serialized_on, value)
+    value: str | None = getattr(params, method.serialized_on)
+    # In the form in which handlers look it up, so that one id written in two ways is one queue.
+    return None if value is None else (method.serialized_on, value.strip().lower())
 
 
 def _refusal(failure: BaseException) -> ResumedError:

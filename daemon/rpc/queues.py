@@ -4,7 +4,8 @@ A place is taken when the request is read, not when its task first runs, and mus
 """
 
 import asyncio
-from collections.abc import Hashable
+import contextlib
+from collections.abc import AsyncIterator, Hashable
 
 
 class Place:
@@ -43,6 +44,16 @@ class KeyedQueues:
         self._last[key] = place
         place.left.add_done_callback(lambda _: self._forget(key, place))
         return place
+
+    @contextlib.asynccontextmanager
+    async def held(self, key: Hashable) -> AsyncIterator[None]:
+        """Have the turn in `key`'s queue for as long as the block runs."""
+        place = self.enter(key)
+        try:
+            await place.turn()
+            yield
+        finally:
+            place.leave()
 
     def _forget(self, key: Hashable, place: Place) -> None:
         if self._last.get(key) is place:

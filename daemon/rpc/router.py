@@ -1,4 +1,4 @@
-"""What all connections share: the handlers, the queues, and whether new work is taken.
+"""What all connections share: the handlers, the queues, and what new work is taken.
 
 The daemon's own handlers are there from the start; requests to the application wait until it is open.
 """
@@ -11,6 +11,8 @@ from resumed.daemon.rpc.queues import KeyedQueues
 from resumed.protocol.daemon import InitializeResult
 from resumed.protocol.errors import ErrorCode, ResumedError
 
+_BEGINS_A_SESSION = frozenset({"session/start", "thread/resume"})
+
 
 class Router:
     """Finds the handler of a method. `introduction` is the answer to `resumed/initialize`."""
@@ -19,20 +21,33 @@ class Router:
         self.introduction = introduction
         self.queues = KeyedQueues()
         self.draining = False
+        self.stopping = False
         self._own = own
         self._opened = asyncio.Event()
         self._handlers: Mapping[str, Handler] = {}
-        self._failure = ""
+        self._failure: ResumedError | None = None
 
     def open(self, handlers: Mapping[str, Handler]) -> None:
         """Let requests through to the application."""
         self._handlers = handlers
         self._opened.set()
 
-    def fail(self, sentence: str) -> None:
-        """Answer every request to the application with this sentence: it could not be opened."""
-        self._failure = sentence
+    def fail(self, refusal: ResumedError) -> None:
+        """Answer every request to the application with this refusal: it could not be opened."""
+        self._failure = refusal
         self._opened.set()
+
+    def admit(self, name: str) -> None:
+        """Let a method pass. Raises `ResumedError` `draining`: a daemon that drains takes no new sessions,
+        one that stops takes nothing but what is about itself."""
+        if self.stopping and not name.startswith("daemon/"):
+            raise ResumedError(ErrorCode.DRAINING, "The daemon is about to exit.", "Connect again.")
+        if self.draining and name in _BEGINS_A_SESSION:
+            raise ResumedError(
+                ErrorCode.DRAINING,
+                "This daemon takes no new sessions: it is to be replaced.",
+                "End the sessions that are open here, then connect again.",
+            )
 
     async def handler(self, name: str) -> Handler:
         """Return a method's handler, waiting for the application if it is one of its.
@@ -42,8 +57,8 @@ class Router:
         if (own := self._own.get(name)) is not None:
             return own
         await self._opened.wait()
-        if self._failure:
-            raise ResumedError(ErrorCode.INTERNAL_ERROR, self._failure, "The daemon's log has the details.")
+        if (failure := self._failure) is not None:
+            raise ResumedError(failure.code, failure.sentence, failure.data.hint)
         if name not in self._handlers:
             raise ResumedError(ErrorCode.METHOD_NOT_FOUND, f"{name} is not served.", "Update the daemon.")
         return self._handlers[name]

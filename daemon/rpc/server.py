@@ -16,17 +16,22 @@ import msgspec
 from resumed.daemon.rpc.application import Application, StatusFields
 from resumed.daemon.rpc.connection import Client, Connection
 from resumed.daemon.rpc.dispatch import Dispatcher
-from resumed.daemon.rpc.peers import peer_uid
+from resumed.daemon.rpc.peers import is_ours
 from resumed.daemon.rpc.router import Router
 from resumed.protocol.daemon import DrainParams, DrainResult, InitializeResult, StatusParams, StatusResult
+from resumed.protocol.errors import ResumedError
 from resumed.protocol.restore import Wire
 
 _log = logging.getLogger(__name__)
 _DRAIN_SECONDS = 10.0
 _CANCEL_SECONDS = 2.0
 _FAILED_SECONDS = 5.0
+_FAILED_IDLE_SECONDS = 0.5
+_LEAVING_SECONDS = 10.0
+_BUSY_SECONDS = 0.2
 _READ_AHEAD = 256 * 1024
 _STARTING = StatusFields(index="rebuilding", notes=("The daemon is still starting.",))
+_DRAINING = "The daemon takes no new sessions; it ends when those that are open have ended."
 
 
 class _Served(NamedTuple):
@@ -57,18 +62,21 @@ class Server:
         self._idle: asyncio.TimerHandle | None = None
         self._stopping = asyncio.Event()
         self._hurry = asyncio.Event()
+        self._ended = asyncio.Event()
 
     def open(self, application: Application) -> None:
         """Serve the application from now on."""
         self._application = application
         self._router.open(application.handlers)
 
-    def fail(self, sentence: str) -> None:
-        """Say to every client that the application can't be opened, and stop soon after the last left."""
-        self._before_open = StatusFields(storage="failing", notes=(sentence,))
-        self._router.fail(sentence)
-        self._idle_seconds = min(self._idle_seconds, _FAILED_SECONDS)
+    def fail(self, refusal: ResumedError) -> None:
+        """Say to every client why the application can't be opened, and stop soon, so that the next start
+        tries anew: when the last has left, and after five seconds whoever stays."""
+        self._before_open = StatusFields(storage="failing", notes=(refusal.sentence,))
+        self._router.fail(refusal)
+        self._idle_seconds = min(self._idle_seconds, _FAILED_IDLE_SECONDS)
         self._watch_idle()
+        asyncio.get_running_loop().call_later(_FAILED_SECONDS, self.stop)
 
     def broadcast(self, method: str, params: Wire, coalesce: str | None = None) -> None:
         """Send a notification to every client that has sent `resumed/initialize`."""
@@ -81,23 +89,34 @@ class Server:
         self._hurry.set()
         self._stop_when_finished()
 
-    async def run(self, listening: socket.socket) -> None:
-        """Serve until stopped; every answer has been sent, or its client cut off, when this returns."""
+    async def run(self, listening: socket.socket) -> tuple[str, ...]:
+        """Serve until stopped; every answer has been sent, or its client cut off, when this returns.
+
+        Returns the methods of the requests that still run, though they were cancelled."""
         listener = await asyncio.start_unix_server(self._accept, sock=listening, limit=_READ_AHEAD)
         self._watch_idle()
         await self._stopping.wait()
         listener.close()
         await self._finish_requests()
+        unfinished = tuple(name for served in self._clients.values() for name in served.dispatcher.running)
+        self._ended.set()
         for served in self._clients.values():
             served.reading.cancel()
         while self._serving:
             await asyncio.wait(self._serving)
         if self._idle is not None:
             self._idle.cancel()
+        return unfinished
 
     def _stop_when_finished(self) -> None:
-        self._router.draining = True
+        self._router.stopping = True
         self._stopping.set()
+
+    def _stop_when_drained(self) -> None:
+        if self._needed() or any(served.dispatcher.running for served in self._clients.values()):
+            asyncio.get_running_loop().call_later(_BUSY_SECONDS, self._stop_when_drained)
+        else:
+            self._stop_when_finished()
 
     async def _finish_requests(self) -> None:
         finished = asyncio.ensure_future(self._all_finished())
@@ -116,7 +135,7 @@ class Server:
             await served.dispatcher.finish()
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if not _is_ours(writer):
+        if not is_ours(writer.get_extra_info("socket")):
             _log.warning("another user's process tried to connect")
             writer.transport.abort()
             return
@@ -135,14 +154,22 @@ class Server:
             dispatcher.receive(body)
             if dispatcher.initialized:
                 self.introduced.set()
+            await dispatcher.room()
 
     async def _serve(self, served: _Served) -> None:
+        """See a client off. What it has open is closed after its requests, which may still write there."""
         await asyncio.wait([served.reading])
         if not served.reading.cancelled() and (failure := served.reading.exception()) is not None:
             _log.error("a connection failed", exc_info=failure)
         served.connection.hang_up()
-        if not served.reading.cancelled():
-            await served.dispatcher.finish()
+        finishing = asyncio.ensure_future(served.dispatcher.finish())
+        ended = asyncio.ensure_future(self._ended.wait())
+        both = (finishing, ended)
+        await asyncio.wait(both, timeout=_LEAVING_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        served.connection.gone.set()
+        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        for waiting in both:
+            waiting.cancel()
         await served.connection.close()
         del self._clients[served.connection.id]
         self._watch_idle()
@@ -152,14 +179,20 @@ class Server:
             self._idle.cancel()
             self._idle = None
         if not self._clients and not self._stopping.is_set():
-            self._idle = asyncio.get_running_loop().call_later(self._idle_seconds, self._stop_if_idle)
+            self._stop_if_idle_after(self._idle_seconds)
+
+    def _stop_if_idle_after(self, seconds: float) -> None:
+        self._idle = asyncio.get_running_loop().call_later(seconds, self._stop_if_idle)
 
     def _stop_if_idle(self) -> None:
         starting = self._before_open is _STARTING and self._application is None
-        if starting or (self._application is not None and self._application.busy()):
-            self._watch_idle()
+        if starting or self._needed():
+            self._stop_if_idle_after(max(self._idle_seconds, _BUSY_SECONDS))
         else:
             self.stop()
+
+    def _needed(self) -> bool:
+        return self._application is not None and self._application.busy()
 
     async def _status(self, client: Client, params: StatusParams) -> StatusResult:
         application = self._application
@@ -174,17 +207,16 @@ class Server:
             workspace_id=introduction.workspace_id,
             state_folder=self._state_folder,
             clients=len(self._clients),
-            **msgspec.structs.asdict(fields),
+            **msgspec.structs.asdict(self._with_draining(fields)),
         )
+
+    def _with_draining(self, fields: StatusFields) -> StatusFields:
+        notes = (*fields.notes, _DRAINING) if self._router.draining else fields.notes
+        return msgspec.structs.replace(fields, notes=notes)
 
     async def _drain(self, client: Client, params: DrainParams) -> DrainResult:
         _log.info("client %s asks to drain: %s", client.id, params.reason[:200])
-        self._stop_when_finished()
+        if not self._router.draining:
+            self._router.draining = True
+            asyncio.get_running_loop().call_soon(self._stop_when_drained)
         return DrainResult(draining=True)
-
-
-def _is_ours(writer: asyncio.StreamWriter) -> bool:
-    try:
-        return peer_uid(writer.get_extra_info("socket")) == os.getuid()
-    except OSError:
-        return False

@@ -101,6 +101,24 @@ def lock(path: Path) -> int | None:
     return descriptor
 
 
+def is_locked(path: Path) -> bool:
+    """Whether someone holds the exclusive lock of a lock file (this process included). Only looks;
+    what isn't there or can't be looked at is not held."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return False
+
+
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Hold the lock on a lock file, waiting for it; for short sections only."""

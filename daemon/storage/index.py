@@ -1,7 +1,8 @@
-"""The derived index of one workspace: rows, file and stream cursors, fold checkpoints.
+"""The derived index of one workspace: rows, file cursors, fold checkpoints.
 
 One opener. Nothing is migrated: another schema is another file. A file that can't be trusted is set
-aside and an empty index takes its place, with a note; a caller then fills it from the streams.
+aside and an empty index takes its place, at opening with a note and later with `IndexDamaged`; a
+caller then fills it from the streams.
 """
 
 import asyncio
@@ -16,10 +17,9 @@ import aiosqlite
 
 from resumed.daemon.storage import disk
 from resumed.daemon.storage.errors import IndexDamaged, IndexFailed
-from resumed.daemon.storage.reader import Position
+from resumed.daemon.storage.layout import INDEX_VERSION
 from resumed.daemon.storage.rows import (
     CHECKPOINT_COLUMNS,
-    CURSOR_COLUMNS,
     FILE_COLUMNS,
     SCHEMA,
     THREAD_COLUMNS,
@@ -27,6 +27,7 @@ from resumed.daemon.storage.rows import (
     FileCursor,
     Page,
     PageRequest,
+    RecordedPlace,
     SqlValue,
     ThreadRow,
     file_cursor,
@@ -34,12 +35,11 @@ from resumed.daemon.storage.rows import (
     next_cursor,
     pack,
     parse_cursor,
+    recorded_place,
     thread_row,
     thread_values,
-    unpack,
 )
 
-SCHEMA_NUMBER = 1
 MAX_PAGE = 1000
 MAX_MATCHES = 100
 BUSY_SECONDS = 1.0
@@ -47,11 +47,10 @@ BUSY_SECONDS = 1.0
 _CORRUPT = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _NOT_OURS = _CORRUPT | {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_ERROR}
 _PUT_THREAD = f"INSERT OR REPLACE INTO threads ({THREAD_COLUMNS}, folded_name) VALUES ({'?, ' * 16}?)"
-_PUT_FILE = f"INSERT OR REPLACE INTO files ({FILE_COLUMNS}) VALUES ({'?, ' * 7}?)"
-_PUT_CURSOR = f"INSERT OR REPLACE INTO cursors (stream, {CURSOR_COLUMNS}) VALUES (?, ?, ?, ?, ?)"
+_PUT_FILE = f"INSERT OR REPLACE INTO files ({FILE_COLUMNS}) VALUES ({'?, ' * 6}?)"
 _PUT_CHECKPOINT = f"INSERT OR REPLACE INTO checkpoints ({CHECKPOINT_COLUMNS}) VALUES (?, ?, ?, ?)"
 _COUNTS = """SELECT (SELECT count(*) FROM threads), (SELECT count(*) FROM threads WHERE archived),
-    (SELECT count(*) FROM files), (SELECT count(*) FROM cursors), (SELECT count(*) FROM checkpoints)"""
+    (SELECT count(*) FROM files), (SELECT count(*) FROM checkpoints)"""
 _MATCHING = f"""SELECT {THREAD_COLUMNS} FROM threads
     WHERE substr(thread_id, 1, length(:id)) = :id OR instr(folded_name, :name)
     ORDER BY CASE WHEN thread_id = :id THEN 0 WHEN folded_name = :name THEN 1
@@ -64,12 +63,15 @@ Value = TypeVar("Value")
 
 
 class Index:
-    """An open index. Every call is one transaction; calls of any number of tasks take turns. Calls
-    raise `IndexFailed`, or `IndexDamaged` when the file must be set aside. `close` it always: its
-    thread would keep the process alive. `created` is set when it was made just now, and is empty."""
+    """An open index. Every call is one transaction; calls of any number of tasks take turns. `close`
+    it always: its thread would keep the process alive.
 
-    def __init__(self, connection: aiosqlite.Connection, created: bool) -> None:
-        self.created = created
+    Calls raise `IndexFailed`, or `IndexDamaged` when the file could not be trusted any more: it is
+    then set aside, and the index is empty. `generation` counts how often that happened."""
+
+    def __init__(self, path: Path, connection: aiosqlite.Connection) -> None:
+        self.generation = 0
+        self._path = path
         self._connection = connection
         self._turn = asyncio.Lock()
 
@@ -78,31 +80,21 @@ class Index:
         """Open or create the index. When the file can't be trusted it is set aside, an empty one is
         created, and the note says so in one sentence."""
         try:
-            return await _connected(path), None
+            return cls(path, await _connected(path)), None
         except IndexDamaged as damage:
-            try:
-                aside = set_aside(path)
-            except OSError as error:
-                raise IndexFailed(f"{damage.sentence} It can't be set aside ({error}).") from error
-            kept = f"The old file is kept as {aside.name}."
-            return await _connected(path), f"{damage.sentence} It is being rebuilt. {kept}"
+            note = _give_up(path, damage)
+            return cls(path, await _connected(path)), note
 
     async def close(self) -> None:
         """Finish the call that is under way and close the file."""
         async with self._turn:
             await self._connection.close()
 
-    async def put_rows(
-        self,
-        rows: Iterable[ThreadRow],
-        files: Iterable[FileCursor] = (),
-        cursors: Mapping[str, Position] | None = None,
-    ) -> None:
+    async def put_rows(self, rows: Iterable[ThreadRow], files: Iterable[FileCursor] = ()) -> None:
         """Insert or replace thread rows, together with how far their sources were read."""
         await self._write(
             (_PUT_THREAD, [thread_values(row) for row in rows]),
             (_PUT_FILE, [file_values(file) for file in files]),
-            (_PUT_CURSOR, [_cursor_values(*entry) for entry in (cursors or {}).items()]),
         )
 
     async def drop_rows(self, thread_ids: Iterable[str]) -> None:
@@ -144,22 +136,13 @@ class Index:
         """Return every file cursor."""
         return await self._read(f"SELECT {FILE_COLUMNS} FROM files", (), file_cursor)
 
-    async def put_files(self, files: Iterable[FileCursor]) -> None:
-        """Insert or replace file cursors."""
-        await self._write((_PUT_FILE, [file_values(file) for file in files]))
-
     async def drop_files(self, paths: Iterable[str]) -> None:
         """Remove file cursors; unknown paths do nothing."""
         await self._write(("DELETE FROM files WHERE path = ?", [(pack(path),) for path in paths]))
 
-    async def put_cursor(self, stream: str, position: Position) -> None:
-        """Record how far a stream was read."""
-        await self._write((_PUT_CURSOR, [_cursor_values(stream, position)]))
-
-    async def cursor(self, stream: str) -> Position | None:
-        """Return how far a stream was read."""
-        sql = f"SELECT {CURSOR_COLUMNS} FROM cursors WHERE stream = ?"
-        return _only(await self._read(sql, (stream,), _position))
+    async def places(self) -> tuple[RecordedPlace, ...]:
+        """Return where threads ran, each place once."""
+        return await self._read("SELECT DISTINCT root, origin, sha FROM threads", (), recorded_place)
 
     async def put_checkpoint(self, key: str, thread_id: str, saved_at: str, body: bytes) -> None:
         """Insert or replace a fold checkpoint."""
@@ -177,15 +160,22 @@ class Index:
     async def _read(
         self, sql: str, values: Parameters, make: Callable[[tuple[Any, ...]], Value]
     ) -> tuple[Value, ...]:
+        # Shielded, as writing is: a cancelled caller must not leave a file half set aside.
+        return await asyncio.shield(asyncio.ensure_future(self._fetch(sql, values, make)))
+
+    async def _fetch(
+        self, sql: str, values: Parameters, make: Callable[[tuple[Any, ...]], Value]
+    ) -> tuple[Value, ...]:
         async with self._turn:
             try:
                 rows = await self._connection.execute_fetchall(sql, values)
             except (sqlite3.Error, ValueError) as error:
-                raise _failure(error) from error
-        try:
-            return tuple(make(tuple(row)) for row in rows)
-        except (UnicodeDecodeError, AttributeError, TypeError) as error:
-            raise IndexDamaged("The index holds what was never written to it.") from error
+                raise await self._settled(_failure(error)) from error
+            try:
+                return tuple(make(tuple(row)) for row in rows)
+            except (UnicodeDecodeError, AttributeError, TypeError) as error:
+                damage = IndexDamaged("The index holds what was never written to it.")
+                raise await self._settled(damage) from error
 
     async def _write(self, *statements: Statement) -> None:
         # Shielded: a cancelled caller must not leave a transaction open for the next one to join.
@@ -201,7 +191,20 @@ class Index:
             except (sqlite3.Error, ValueError, OverflowError) as error:
                 with contextlib.suppress(sqlite3.Error, ValueError):
                     await self._connection.rollback()
-                raise _failure(error) from error
+                raise await self._settled(_failure(error)) from error
+
+    async def _settled(self, failure: IndexFailed) -> IndexFailed:
+        """The failure to raise; a damaged file is set aside first. The caller has its turn."""
+        if not isinstance(failure, IndexDamaged):
+            return failure
+        await self._connection.close()
+        try:
+            note = _give_up(self._path, failure)
+            self._connection = await _connected(self._path)
+        except IndexFailed as worse:
+            return IndexFailed(worse.sentence)
+        self.generation += 1
+        return IndexDamaged(note)
 
 
 def set_aside(path: Path) -> Path:
@@ -215,16 +218,25 @@ def set_aside(path: Path) -> Path:
     return aside
 
 
-async def _connected(path: Path) -> Index:
+def _give_up(path: Path, damage: IndexDamaged) -> str:
+    """Set a closed index aside; return what to tell people. Raises `IndexFailed`."""
     try:
-        created = _touch(path)
+        aside = set_aside(path)
+    except OSError as error:
+        raise IndexFailed(f"{damage.sentence} It can't be set aside ({error}).") from error
+    return f"{damage.sentence} It is being rebuilt. The old file is kept as {aside.name}."
+
+
+async def _connected(path: Path) -> aiosqlite.Connection:
+    try:
+        _touch(path)
         connection = await aiosqlite.connect(path, timeout=BUSY_SECONDS)
     except (sqlite3.Error, OSError) as error:
         raise IndexDamaged(f"The index could not be opened ({error}).") from error
     try:
         await connection.execute("PRAGMA journal_mode = WAL")
         await connection.execute("PRAGMA synchronous = NORMAL")
-        created = await _check_schema(connection) or created
+        await _check_schema(connection)
     except sqlite3.Error as error:
         await connection.close()
         if _code(error) in _NOT_OURS:
@@ -233,39 +245,35 @@ async def _connected(path: Path) -> Index:
     except BaseException:
         await connection.close()
         raise
-    return Index(connection, created)
+    return connection
 
 
-def _touch(path: Path) -> bool:
-    """Create the file for the owner alone, as its journal files will be; tell whether it was missing."""
+def _touch(path: Path) -> None:
+    """Create the file for the owner alone, as its journal files will be."""
     disk.make_folder(path.parent)
-    missing = not path.exists()
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, disk.FILE_MODE))
     path.chmod(disk.FILE_MODE)
-    return missing
 
 
-async def _check_schema(connection: aiosqlite.Connection) -> bool:
-    """Create the schema in an empty file and return true; raise when the file holds anything else."""
+async def _check_schema(connection: aiosqlite.Connection) -> None:
+    """Create the schema in an empty file; raise when the file holds anything else."""
     (version,) = _only(await connection.execute_fetchall("PRAGMA user_version")) or (0,)
     (objects,) = _only(await connection.execute_fetchall("SELECT count(*) FROM sqlite_master")) or (0,)
     if (version, objects) == (0, 0):
-        script = ";".join(("BEGIN", *SCHEMA, f"PRAGMA user_version = {SCHEMA_NUMBER}", "COMMIT"))
+        script = ";".join(("BEGIN", *SCHEMA, f"PRAGMA user_version = {INDEX_VERSION}", "COMMIT"))
         await connection.executescript(script)
-        return True
-    if version != SCHEMA_NUMBER:
+        return
+    if version != INDEX_VERSION:
         raise IndexDamaged("The index has another schema.")
     for columns, table in _TABLES.items():
         await connection.execute_fetchall(f"SELECT {columns} FROM {table} LIMIT 0")
     if [row[0] for row in await connection.execute_fetchall("PRAGMA quick_check(1)")] != ["ok"]:
         raise IndexDamaged("The index is corrupt.")
-    return False
 
 
 _TABLES = {
     f"{THREAD_COLUMNS}, folded_name": "threads",
     FILE_COLUMNS: "files",
-    f"stream, {CURSOR_COLUMNS}": "cursors",
     CHECKPOINT_COLUMNS: "checkpoints",
 }
 
@@ -286,21 +294,13 @@ def _conditions(request: PageRequest) -> tuple[str, list[SqlValue]]:
     return where, values
 
 
-def _cursor_values(stream: str, position: Position) -> tuple[SqlValue, ...]:
-    return stream, pack(position.file), position.offset, position.seq, position.crc
-
-
-def _position(values: tuple[Any, ...]) -> Position:
-    return Position(file=unpack(values[0]), offset=values[1], seq=values[2], crc=values[3])
-
-
 def _first(values: tuple[Any, ...]) -> bytes:
     return bytes(values[0])
 
 
 def _counts(values: tuple[Any, ...]) -> Counts:
-    threads, archived, files, cursors, checkpoints = values
-    return Counts(threads=threads, archived=archived, files=files, cursors=cursors, checkpoints=checkpoints)
+    threads, archived, files, checkpoints = values
+    return Counts(threads=threads, archived=archived, files=files, checkpoints=checkpoints)
 
 
 def _only(values: Iterable[Value]) -> Value | None:

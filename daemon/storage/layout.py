@@ -20,7 +20,7 @@ from resumed.daemon.storage.mounts import remote_file_system
 from resumed.protocol.ids import InvalidId, parse_uuid
 
 LAYOUT_VERSION = 1
-INDEX_VERSION = 1
+INDEX_VERSION = 2
 KEY_BYTES = 32
 STREAM_KINDS = ("session", "thread", "worktree")
 
@@ -103,10 +103,6 @@ class Layout:
     def index_path(self, workspace_id: str) -> Path:
         """Return the file of a workspace's index; another schema version is another file."""
         return self.home / "workspaces" / _workspace(workspace_id) / f"index-v{INDEX_VERSION}.db"
-
-    def spool_path(self, workspace_id: str) -> Path:
-        """Return the folder in which hooks leave events while the workspace's daemon is away."""
-        return self.home / "spool" / _workspace(workspace_id)
 
     @property
     def quarantine(self) -> Path:

@@ -5,6 +5,7 @@ killed process left is free.
 """
 
 import os
+from pathlib import Path
 
 import msgspec
 
@@ -12,6 +13,7 @@ from resumed.daemon.storage import disk
 from resumed.daemon.storage.layout import Layout
 
 _HINT_BYTES = 1 << 14
+_LOOKERS = 100
 
 
 class LeaseHolder(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,7 +53,7 @@ def acquire(layout: Layout, thread_id: str, holder: LeaseHolder) -> Lease | Leas
     """
     layout.check_writable()
     path = layout.lease_path(thread_id)
-    descriptor = disk.lock(path)
+    descriptor = _lock(path)
     if descriptor is None:
         return _hint(path.read_bytes())
     # One write, then the cut: a reader sees the old hint or the new one, each ended by a newline.
@@ -59,6 +61,21 @@ def acquire(layout: Layout, thread_id: str, holder: LeaseHolder) -> Lease | Leas
     os.pwrite(descriptor, hint, 0)
     os.ftruncate(descriptor, len(hint))
     return Lease(holder, descriptor)
+
+
+def holder_of(layout: Layout, thread_id: str) -> LeaseHolder | None:
+    """Return who holds a thread now (this process counts like any other). Changes nothing."""
+    path = layout.lease_path(thread_id)
+    return _hint(path.read_bytes()) if disk.is_locked(path) else None
+
+
+def _lock(path: Path) -> int | None:
+    """Take the lock. Someone who only looks at it is in the way for a moment, and is not its holder."""
+    for _ in range(_LOOKERS):
+        descriptor = disk.lock(path)
+        if descriptor is not None or disk.is_locked(path):
+            return descriptor
+    return None
 
 
 def _hint(content: bytes) -> LeaseHolder:

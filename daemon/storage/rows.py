@@ -45,9 +45,16 @@ class FileCursor(msgspec.Struct, frozen=True, kw_only=True):
     inode: int
     size: int
     mtime_ns: int
-    prefix_hash: str
     thread_id: str
     head: bytes
+
+
+class RecordedPlace(msgspec.Struct, frozen=True):
+    """Where a thread ran, as recorded: its folder, and the repository and commit there."""
+
+    root: str
+    origin: str | None
+    sha: str | None
 
 
 class PageRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,7 +80,6 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
     threads: int
     archived: int
     files: int
-    cursors: int
     checkpoints: int
 
 
@@ -87,11 +93,7 @@ SCHEMA = (
     "CREATE INDEX threads_by_activity ON threads (archived, last_active_at, thread_id)",
     """CREATE TABLE files (
         path BLOB PRIMARY KEY, device INTEGER NOT NULL, inode INTEGER NOT NULL, size INTEGER NOT NULL,
-        mtime_ns INTEGER NOT NULL, prefix_hash TEXT NOT NULL, thread_id TEXT NOT NULL, head BLOB NOT NULL
-    )""",
-    """CREATE TABLE cursors (
-        stream TEXT PRIMARY KEY, file BLOB NOT NULL, offset INTEGER NOT NULL, seq INTEGER NOT NULL,
-        crc TEXT NOT NULL
+        mtime_ns INTEGER NOT NULL, thread_id TEXT NOT NULL, head BLOB NOT NULL
     )""",
     """CREATE TABLE checkpoints (
         key TEXT PRIMARY KEY, thread_id TEXT NOT NULL, saved_at TEXT NOT NULL, body BLOB NOT NULL
@@ -103,8 +105,7 @@ THREAD_COLUMNS = (
     "thread_id, name, agent, root, state, created_at, last_active_at, source, branch, sha, origin, runs,"
     " archived, damaged, native_id, forked_from"
 )
-FILE_COLUMNS = "path, device, inode, size, mtime_ns, prefix_hash, thread_id, head"
-CURSOR_COLUMNS = "file, offset, seq, crc"
+FILE_COLUMNS = "path, device, inode, size, mtime_ns, thread_id, head"
 CHECKPOINT_COLUMNS = "key, thread_id, saved_at, body"
 
 _HIGH_BIT = 1 << 63
@@ -158,9 +159,7 @@ def thread_row(values: tuple[Any, ...]) -> ThreadRow:
 def file_values(file: FileCursor) -> tuple[SqlValue, ...]:
     """Return a file cursor's columns, `FILE_COLUMNS`."""
     identity = (_signed(file.device), _signed(file.inode))
-    return (
-        pack(file.path), *identity, file.size, file.mtime_ns, file.prefix_hash, file.thread_id, file.head,
-    )  # fmt: skip
+    return (pack(file.path), *identity, file.size, file.mtime_ns, file.thread_id, file.head)
 
 
 def file_cursor(values: tuple[Any, ...]) -> FileCursor:
@@ -171,10 +170,15 @@ def file_cursor(values: tuple[Any, ...]) -> FileCursor:
         inode=values[2] % (2 * _HIGH_BIT),
         size=values[3],
         mtime_ns=values[4],
-        prefix_hash=values[5],
-        thread_id=values[6],
-        head=values[7],
+        thread_id=values[5],
+        head=values[6],
     )
+
+
+def recorded_place(values: tuple[Any, ...]) -> RecordedPlace:
+    """Make a recorded place of the columns `root`, `origin` and `sha`."""
+    root, origin, sha = values
+    return RecordedPlace(unpack(root), _unpack_optional(origin), _unpack_optional(sha))
 
 
 def next_cursor(row: ThreadRow) -> str:

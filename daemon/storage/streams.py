@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from resumed.daemon.storage.appender import Appended, Appender, Now, StreamHome
-from resumed.daemon.storage.errors import EventRefused, StorageFailed, StreamExists, StreamMissing
+from resumed.daemon.storage.errors import EventRefused, StorageError, StorageFailed, StreamExists, StreamMissing
 from resumed.daemon.storage.layout import Layout, parse_stream
 from resumed.daemon.storage.reader import Position, Reading
 from resumed.daemon.storage.writer import Writer
@@ -34,19 +34,27 @@ class Streams:
         self._one_creates: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._closed = False
 
-    async def create(self, stream: str, first: Event) -> Appended:
-        """Create a stream with its first event, which must be the meta event of its kind and id.
+    async def create(self, stream: str, first: Event, *more: Event) -> Appended:
+        """Create a stream with its first event, which must be the meta event of its kind and id, and
+        with more after it, all or none. Returns what became of the first.
 
-        Creating it again by the same event is answered; by another one raises `StreamExists`.
+        Creating it again by the same event is answered; by another one raises `StreamExists`. A
+        refusal leaves no writer behind that was not there before.
         """
         self._layout.check_writable()
         path = await asyncio.to_thread(self._path_of_new, stream, first)
         async with self._one_creates[stream]:
-            writer = self._writers.get(stream) or await self._writer(stream, path)
-            if writer.last_durable and not writer.knows(first.event_id):
-                raise StreamExists(f"{stream} exists.")
-            (appended,) = await writer.append((first,))
-        return appended
+            opened_before = stream in self._writers
+            try:
+                writer = self._writers.get(stream) or await self._writer(stream, path)
+                if writer.last_durable and not writer.knows(first.event_id):
+                    raise StreamExists(f"{stream} exists.")
+                appended = await writer.append((first, *more))
+            except StorageError:
+                if not opened_before:
+                    await self.release(stream)
+                raise
+        return appended[0]
 
     async def append(self, stream: str, *events: Event) -> tuple[Appended, ...]:
         """Append events in order, contiguously, all or none; return when they are durable.
@@ -62,20 +70,6 @@ class Streams:
         if writer.last_durable == 0:
             raise StreamMissing(f"There is no {stream}.")
         return await writer.append(events)
-
-    def last_durable(self, stream: str) -> int:
-        """Return the `seq` of the last durable event; 0 without one. Blocks for a stream that this
-        process has not opened for appending."""
-        writer = self._writers.get(stream)
-        if writer is not None:
-            return writer.last_durable
-        path = self._layout.find_stream(stream)
-        if path is None:
-            return 0
-        reading = Reading(path)
-        for _ in reading:
-            pass
-        return reading.seq
 
     def read(self, stream: str, since: Position | None = None) -> Reading:
         """Begin a reading; what is written and not yet durable is not part of it.

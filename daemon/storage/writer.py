@@ -57,10 +57,6 @@ class Writer:
         self._queue.put(_Submission(group, done))
         return await done
 
-    async def flush(self) -> None:
-        """Return when everything that was submitted before is durable or refused."""
-        await self.append(())
-
     async def close(self) -> None:
         """Take in nothing more, finish what waits, close the file and give up the lock."""
         if not self._closed:

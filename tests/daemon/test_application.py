@@ -1,14 +1,17 @@
 """An opened workspace answers every request of the table, and serves alone."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from resumed.daemon.application import open_application
+from resumed.daemon.runtime import state_folder
 from resumed.daemon.storage.errors import StreamBusy
+from resumed.daemon.storage.layout import Layout
 from resumed.protocol.errors import ErrorCode, ResumedError
 from resumed.protocol.methods import REQUESTS
-from resumed.protocol.sessions import SessionEndParams, ThreadParams
+from resumed.protocol.sessions import AgentInfo, SessionEndParams, SessionStartParams, ThreadParams
 from resumed.protocol.threads import ThreadListParams, ThreadListResult
 from tests.support.parts import Hearing, LocalClient
 
@@ -44,3 +47,21 @@ async def test_a_workspace_is_opened_by_one(tmp_path: Path) -> None:
     await first.close()
     second = await open_application(str(tmp_path), Hearing())
     await second.close()
+
+
+async def test_a_state_folder_of_a_newer_version_is_only_read(tmp_path: Path) -> None:
+    Layout.open(state_folder())
+    identity = json.loads((state_folder() / "layout.json").read_bytes())
+    (state_folder() / "layout.json").write_text(json.dumps(identity | {"version": 99}))
+    before = sorted(str(path) for path in state_folder().rglob("*"))
+    application = await open_application(str(tmp_path), Hearing())
+    listed = await application.handlers["thread/list"](LocalClient(), ThreadListParams())
+    assert isinstance(listed, ThreadListResult)
+    assert listed.notes
+    assert application.status_fields().storage == "readOnly"
+    start = SessionStartParams(agent=AgentInfo(name="mine"), cwd=str(tmp_path))
+    with pytest.raises(ResumedError) as refused:
+        await application.handlers["session/start"](LocalClient(), start)
+    assert refused.value.code is ErrorCode.STATE_READ_ONLY
+    await application.close()
+    assert sorted(str(path) for path in state_folder().rglob("*")) == before

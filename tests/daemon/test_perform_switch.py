@@ -1,6 +1,7 @@
 """Switching: exactly from one place to another, and nothing lost."""
 
 import asyncio
+import os
 from pathlib import Path
 
 import pytest
@@ -192,3 +193,29 @@ async def test_a_switch_that_stops_midway_names_what_it_left(tmp_path: Path) -> 
     assert outcome == NotPerformed(
         "git did not finish (killed): HEAD is where it was, but shared.txt changed"
     )
+
+
+async def test_a_folder_that_cannot_be_written_is_seen_before_head_moves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = make_project(tmp_path / "project")
+    real = os.access
+    # Root may write everywhere, so that the system's refusal has to be told to it.
+    monkeypatch.setattr(
+        "resumed.daemon.perform_switch.os.access",
+        lambda path, mode: path != str(project.root) and real(path, mode),
+    )
+    assert "cannot be written" in await refused_unchanged(project, to_feature(project))
+
+
+async def test_a_head_that_moved_without_its_files_is_no_success(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    fake = tmp_path / "fake-git"
+    fake.write_text(
+        '#!/bin/sh\ncase " $* " in *" switch "*)'
+        f' exec git -C {project.root} symbolic-ref HEAD refs/heads/feature;; esac\nexec git "$@"\n'
+    )
+    fake.chmod(0o755)
+    outcome = await real_performer(str(fake)).perform(to_feature(project))
+    assert isinstance(outcome, NotPerformed)
+    assert "git moved HEAD, but could not write added.txt, shared.txt" in outcome.reason

@@ -66,14 +66,19 @@ def _end(workspace: Workspace, session: str) -> list[object]:
     return [e.payload for e in events if isinstance(e.payload, RestoreClosed | SessionEnded)]
 
 
+async def _recovered(workspace: Workspace, agent_active_at: str = "") -> tuple[str, ...]:
+    await workspace.recoverer.recover(THREAD, agent_active_at)
+    return workspace.recoverer.take_notes(THREAD)
+
+
 async def test_killed_while_asking_nothing_is_to_undo(tmp_path: Path) -> None:
     async with opened(tmp_path) as workspace:
         session = await _killed(workspace)
-        assert await workspace.recoverer.recover(THREAD) == ()
+        assert await _recovered(workspace) == ()
         closed, ended = _end(workspace, session)
         assert isinstance(closed, RestoreClosed)
         assert (closed.outcome, isinstance(ended, SessionEnded)) == ("cancelled", True)
-        assert await workspace.recoverer.recover(THREAD) == ()
+        assert await _recovered(workspace) == ()
         assert len(_end(workspace, session)) == 2
 
 
@@ -84,7 +89,11 @@ async def test_a_step_that_had_its_effect_is_taken_back(tmp_path: Path) -> None:
     async with opened(repo) as workspace:
         begun = RestoreStep(restore_id="r", n=1, state="begun")
         session = await _killed(workspace, _plan(repo, new, sha), begun)
-        assert await workspace.recoverer.recover(THREAD) == ()
+        assert await workspace.recoverer.would_write(THREAD) == (
+            "A restore that was cut off has to be taken back first: Make it."
+        )
+        assert new.exists()
+        assert await _recovered(workspace) == ("A restore that was cut off was taken back first: Make it.",)
         closed = _end(workspace, session)[0]
         assert isinstance(closed, RestoreClosed)
         assert closed.outcome == "rolledBack"
@@ -100,7 +109,7 @@ async def test_what_somebody_put_there_meanwhile_is_kept_and_said(tmp_path: Path
     async with opened(repo) as workspace:
         done = RestoreStep(restore_id="r", n=1, state="done")
         await _killed(workspace, _plan(repo, new, sha), done)
-        (sentence,) = await workspace.recoverer.recover(THREAD)
+        (sentence,) = await _recovered(workspace)
         assert "could not be undone" in sentence
         assert (new / "mine.txt").read_text() == "work"
 
@@ -112,7 +121,8 @@ async def test_a_restore_whose_every_step_is_done_is_finished(tmp_path: Path) ->
     async with opened(repo) as workspace:
         steps = [RestoreStep(restore_id="r", n=n, state=state) for n in (1, 2) for state in ("begun", "done")]
         session = await _killed(workspace, _plan(repo, new, sha), *steps)
-        assert await workspace.recoverer.recover(THREAD) == ()
+        assert await workspace.recoverer.would_write(THREAD) is None
+        assert await _recovered(workspace) == ()
         (closed,) = _end(workspace, session)
         assert isinstance(closed, RestoreClosed)
         assert closed.outcome == "restored"
@@ -128,3 +138,17 @@ async def test_a_plan_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
             await workspace.recoverer.recover(THREAD)
         assert refused.value.code is ErrorCode.STATE_READ_ONLY
         assert _end(workspace, session) == []
+
+
+async def test_a_place_in_which_the_agent_has_gone_on_is_left_to_it(tmp_path: Path) -> None:
+    repo, new = tmp_path / "repo", tmp_path / "new"
+    sha = _repository(repo)
+    run_git(repo, "worktree", "add", "-q", str(new), "side")
+    async with opened(repo) as workspace:
+        done = RestoreStep(restore_id="r", n=1, state="done")
+        session = await _killed(workspace, _plan(repo, new, sha), done)
+        assert await _recovered(workspace, "2999-01-01T00:00:00.000Z") == (
+            "Make it was left, since the agent went on.",
+        )
+        assert new.exists()
+        assert len(_end(workspace, session)) == 2

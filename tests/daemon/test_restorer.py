@@ -10,7 +10,7 @@ import pytest
 from resumed.daemon.workspace import Workspace
 from resumed.protocol.daemon import ClientCapabilities
 from resumed.protocol.errors import ErrorCode, ResumedError
-from resumed.protocol.restore import Answer, Answers, Outcome, Question
+from resumed.protocol.restore import Answer, Answers, Drift, Outcome, Question
 from resumed.protocol.resume import ThreadResumeParams
 from resumed.restore.events.journal import RestoreClosed
 from resumed.restore.events.session import Ingested, SessionEnded, SessionMeta
@@ -124,3 +124,44 @@ async def test_an_unknown_thread_is_refused_and_mints_nothing(tmp_path: Path) ->
             await workspace.restorer.resume(LocalClient(), ThreadResumeParams(thread="nothing"))
         assert refused.value.code is ErrorCode.THREAD_NOT_FOUND
         assert _sessions(workspace) == []
+
+
+async def test_a_request_cancelled_before_the_first_step_changes_nothing(tmp_path: Path) -> None:
+    repo = _repository(tmp_path)
+    run_git(repo, "stash", "-uq")
+    run_git(repo, "switch", "-q", "main")
+    before = run_git(repo, "status", "--porcelain", "--branch")
+    async with opened(repo) as workspace:
+        answered = asyncio.Event()
+
+        def switch(question: Question) -> Answers:
+            answered.set()
+            request.cancel()
+            return Answers(answers={d.id: Answer(choice=_switching(d)) for d in question.drifts})
+
+        request = asyncio.ensure_future(workspace.restorer.resume(Asked(switch), PARAMS))
+        with pytest.raises(asyncio.CancelledError):
+            await request
+        await workspace.restorer.close()
+        assert answered.is_set()
+        assert run_git(repo, "status", "--porcelain", "--branch") == before
+        for payloads in _sessions(workspace):
+            assert isinstance(payloads[-1], SessionEnded)
+
+
+async def test_unattended_nothing_is_taken_back_either(tmp_path: Path) -> None:
+    repo = _repository(tmp_path)
+    async with opened(repo) as workspace:
+
+        async def would_write(thread_id: str) -> str:
+            return "A restore that was cut off has to be taken back first: Make it."
+
+        workspace.recoverer.would_write = would_write  # type: ignore[method-assign]  # what recovery would say
+        with pytest.raises(ResumedError) as refused:
+            await workspace.restorer.resume(LocalClient(), ThreadResumeParams(thread=THREAD, unattended=True))
+        assert refused.value.code is ErrorCode.RESTORE_UNFINISHED
+        assert _sessions(workspace) == []
+
+
+def _switching(drift: Drift) -> str:
+    return "switch" if any(choice.id == "switch" for choice in drift.choices) else str(drift.suggested)

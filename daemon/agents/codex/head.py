@@ -18,7 +18,7 @@ from resumed.daemon.agents.codex.emit import AGENT
 from resumed.daemon.agents.codex.names import native_id_in, start_time_in
 from resumed.daemon.agents.codex.translate import decode_payload
 from resumed.daemon.agents.identity import imported_thread_id
-from resumed.daemon.agents.reading import UnreadableLine
+from resumed.daemon.agents.reading import UnreadableLine, reason_of
 
 _HEAD = 512 * 1024
 _TAIL = 64 * 1024
@@ -49,17 +49,31 @@ _tail_decoder = msgspec.json.Decoder(_TailLine)
 class _Ending(msgspec.Struct):
     last_at: str = ""
     open: bool = False
+    problem: str | None = None
 
 
 def read_head(path: Path, source: BinaryIO, archived: bool) -> ForeignHead:
     """The row of one rollout. `source` is at its beginning; a first line that cannot be read leaves
-    what the file's name says, and why."""
+    what the file's name says, and why. Raises `OSError` if not even that line can be had."""
+    beginning = _read_beginning(source, native_id_in(path.name))
+    try:
+        ending = _read_ending(source)
+    except OSError as error:
+        ending = _Ending(problem=f"The file cannot be read to its end: {reason_of(error)}.")
+    return _head(path, beginning, ending, archived)
+
+
+def unread_head(path: Path, error: OSError, archived: bool) -> ForeignHead:
+    """The row of a rollout that cannot be read, from the file's name."""
+    problem = f"The file cannot be read: {reason_of(error)}; this comes from the file's name."
+    return _head(path, _Beginning(), _Ending(problem=problem), archived)
+
+
+def _head(path: Path, beginning: _Beginning, ending: _Ending, archived: bool) -> ForeignHead:
     file_id = native_id_in(path.name)
-    beginning = _read_beginning(source, file_id)
-    ending = _read_ending(source)
     meta = beginning.meta or lines.SessionMetaLine(id=file_id or path.name.split(".")[0])
     git = meta.git or lines.Git()
-    modified_at = _rfc3339(os.stat(path).st_mtime)
+    modified_at = _rfc3339(os.lstat(path).st_mtime)
     started_at = start_time_in(path.name)
     created_at = meta.timestamp or (_rfc3339(started_at.timestamp()) if started_at else modified_at)
     forked_from = meta.forked_from_id
@@ -78,7 +92,8 @@ def read_head(path: Path, source: BinaryIO, archived: bool) -> ForeignHead:
         state="interrupted" if ending.open else "idle",
         forked_from=imported_thread_id(AGENT, forked_from) if forked_from else None,
         archived=archived,
-        damaged=beginning.problem,
+        damaged=ending.problem or beginning.problem,
+        unread=ending.problem is not None,
     )
 
 

@@ -73,10 +73,36 @@ class SandboxPolicy(msgspec.Struct):
 
 
 class Named(msgspec.Struct):
-    """A permission profile, by type or by id."""
+    """An active permission profile."""
+
+    id: str | None = None
+
+
+class AccessPath(msgspec.Struct):
+    """A folder by its path; special ones (the root, temporary folders) have none."""
+
+    path: str | None = None
+
+
+class AccessEntry(msgspec.Struct):
+    """What may be done at a path: `read`, `write` or `none`."""
+
+    path: AccessPath = msgspec.field(default_factory=AccessPath)
+    access: str = ""
+
+
+class FileSystem(msgspec.Struct):
+    """What a permission profile says of files."""
+
+    entries: list[AccessEntry] = []
+
+
+class PermissionProfile(msgspec.Struct):
+    """The permissions of a turn as newer versions write them, beside the sandbox policy.
+    `file_system` is a `FileSystem` in the versions known, and never makes a line unreadable."""
 
     type: str | None = None
-    id: str | None = None
+    file_system: Any = None
 
 
 class Settings(msgspec.Struct):
@@ -98,7 +124,7 @@ class TurnContextLine(msgspec.Struct):
     cwd: str = ""
     approval_policy: str | dict[str, Any] | None = None
     sandbox_policy: SandboxPolicy | None = None
-    permission_profile: Named | None = None
+    permission_profile: PermissionProfile | None = None
     active_permission_profile: Named | None = None
     model: str | None = None
     effort: str | None = None

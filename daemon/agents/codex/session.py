@@ -4,6 +4,10 @@ A fork's file begins with a copy of its parent. Nothing in that copy binds the f
 goal and usage are its own, from its first own line on.
 """
 
+import contextlib
+
+import msgspec
+
 from resumed.daemon.agents.codex import lines
 from resumed.daemon.agents.codex.calls import set_goal
 from resumed.daemon.agents.codex.emit import AGENT, Emitter
@@ -205,8 +209,20 @@ def _permissions(line: lines.TurnContextLine) -> Permissions:
         sandbox=(sandbox.type or sandbox.mode) if sandbox else None,
         profile=(active.id if active else None) or (profile.type if profile else None),
         mode="plan" if planning else "normal",
-        directories=tuple(sandbox.writable_roots) if sandbox else (),
+        directories=_extra_folders(line),
     )
+
+
+def _extra_folders(line: lines.TurnContextLine) -> tuple[str, ...]:
+    """Folders that may be written beside the turn's own. The policy and the profile say the same in
+    two forms, of which a version may write only one."""
+    policy, profile = line.sandbox_policy, line.permission_profile
+    said = list(policy.writable_roots) if policy else []
+    if profile is not None:
+        with contextlib.suppress(msgspec.ValidationError):
+            entries = msgspec.convert(profile.file_system, lines.FileSystem).entries
+            said += [entry.path.path for entry in entries if entry.access == "write" and entry.path.path]
+    return tuple(folder for folder in dict.fromkeys(said) if folder != line.cwd)
 
 
 def _end_turn(emitter: Emitter, line: lines.TaskLine, status: str) -> None:

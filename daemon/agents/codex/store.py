@@ -1,15 +1,19 @@
 """Codex's session files: found by name, listed from head and tail, read as a stream. Never written."""
 
+import errno
 import io
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from resumed.daemon.agents.agent import ForeignHead
-from resumed.daemon.agents.codex.head import read_head
+from resumed.daemon.agents.codex.head import read_head, unread_head
 from resumed.daemon.agents.codex.names import plain_name
 from resumed.daemon.agents.codex.translate import TRANSLATOR_VERSION, Translator
 from resumed.daemon.agents.reading import ForeignCursor, ForeignReading
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 _BUFFER = 1 << 20
 
@@ -31,34 +35,63 @@ class CodexStore:
 
     def head(self, path: Path) -> ForeignHead | None:
         """What a list shows; a few pages of the file are read, whatever its size."""
+        archived = path.parent == self._archived
         try:
             with open_rollout(path, 0) as source:
-                return read_head(path, source, archived=path.parent == self._archived)
-        except OSError:
+                return read_head(path, source, archived)
+        except FileNotFoundError:
             return None
+        except OSError as error:
+            return unread_head(path, error, archived)
 
     def read(self, path: Path, cursor: ForeignCursor | None = None) -> ForeignReading:
         """The file's events, from the beginning or from a cursor of the same translator version.
 
-        Raises `OSError` on iteration if the file is gone.
+        Raises `OSError` on iteration if the file is gone or cannot be read.
         """
         translator = Translator(plain_name(path.name), cursor.state if cursor else None)
         return ForeignReading(lambda offset: open_rollout(path, offset), translator, cursor)
 
 
 def open_rollout(path: Path, offset: int) -> BinaryIO:
-    """Open a rollout for reading at an offset of its uncompressed bytes."""
+    """Open a rollout for reading at an offset of its uncompressed bytes. Opening and reading raise
+    `OSError`, of a damaged compression too."""
     if path.suffix != ".zst":
         plain = path.open("rb", buffering=_BUFFER)
         plain.seek(offset)
         return plain
-    from zstandard import ZstdDecompressor
-
-    stream = ZstdDecompressor().stream_reader(path.open("rb"), read_across_frames=True, closefd=True)
-    source = io.BufferedReader(stream, _BUFFER)
+    source = io.BufferedReader(_Decompressed(path.open("rb")), _BUFFER)
     while offset > 0 and (passed := len(source.read(min(offset, _BUFFER)))):
         offset -= passed
     return source
+
+
+class _Decompressed(io.RawIOBase):
+    """The bytes of a compressed file; what is wrong with the compression is a failure to read."""
+
+    def __init__(self, compressed: BinaryIO) -> None:
+        from zstandard import ZstdDecompressor
+
+        self._compressed = compressed
+        self._stream = ZstdDecompressor().stream_reader(compressed, read_across_frames=True, closefd=False)
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def readinto(self, buffer: "WriteableBuffer", /) -> int:
+        """Fill the buffer."""
+        from zstandard import ZstdError
+
+        try:
+            return self._stream.readinto(buffer)
+        except ZstdError as error:
+            raise OSError(errno.EIO, "its compression is damaged") from error
+
+    def close(self) -> None:
+        """Close the file too."""
+        self._compressed.close()
+        super().close()
 
 
 def _newest_first(paths: Iterator[Path]) -> list[Path]:

@@ -41,7 +41,7 @@ from resumed.daemon.agents.codex.usage import count_tokens, record_usage
 from resumed.daemon.agents.reading import UnreadableLine
 from resumed.restore.events.envelope import Event
 
-TRANSLATOR_VERSION = 1
+TRANSLATOR_VERSION = 2
 
 P = TypeVar("P", bound=Payload)
 

@@ -40,7 +40,6 @@ def test_an_ambiguous_name_lists_names_and_ids_only_where_names_are_the_same() -
     ("code", "expected"),
     [
         (ErrorCode.INVALID_PARAMS, Exit.USAGE),
-        (ErrorCode.CHOICE_REFUSED, Exit.USAGE),
         (ErrorCode.THREAD_NOT_FOUND, Exit.ERROR),
         (ErrorCode.WORKSPACE_REFUSED, Exit.ERROR),
         (ErrorCode.STORAGE_FAILED, Exit.ERROR),
@@ -70,3 +69,15 @@ def test_every_outcome_has_its_exit_code() -> None:
         Outcome.CANCELLED: 4,
     }
     assert set(OUTCOMES) == set(Outcome)
+
+
+def test_a_daemon_that_is_silent_is_said_so() -> None:
+    assert (
+        failure_of(TimeoutError("timed out"), READER.now).sentence
+        == "The background process does not answer."
+    )
+
+
+def test_an_unfinished_restore_needs_somebody() -> None:
+    error = ResumedError(ErrorCode.RESTORE_UNFINISHED, "A restore was cut off.", "Resume it.")
+    assert failure_of(error, READER.now).exit_code is Exit.NEEDS_ANSWER

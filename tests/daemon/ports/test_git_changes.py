@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from resumed.daemon.ports.git_changes import uncommitted
+from resumed.daemon.ports.git_command import GitCommand, GitFailed
 from resumed.restore.probes import SwitchSeen
 from tests.support.git_port import real_git
 from tests.support.repository import Repository, make_project
@@ -89,3 +91,22 @@ async def test_names_are_not_patterns(tmp_path: Path) -> None:
     project = make_project(tmp_path / "project")
     project.write({"[s]hared.txt": "mine\n", "*": "mine\n"})
     assert await seen(project) == SwitchSeen(carried=("*", "[s]hared.txt"))
+
+
+async def test_looking_runs_no_filter_of_the_repository(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    ran = tmp_path / "ran"
+    for kind in ("clean", "smudge"):
+        project.git("config", f"filter.evil.{kind}", f"sh -c 'touch {ran}; cat'")
+    project.git("config", "filter.evil.process", f"sh -c 'touch {ran}'")
+    project.git("config", "filter.evil.required", "true")
+    (project.root / ".git" / "info").mkdir(exist_ok=True)
+    (project.root / ".git" / "info" / "attributes").write_text("* filter=evil\n")
+    (project.root / "shared.txt").write_text("changed\n")
+    os.utime(project.root / "kept.txt", (1, 1))
+    changed = await uncommitted(GitCommand(), str(project.root), "--untracked-files=normal")
+    assert "shared.txt" in changed
+    assert not ran.exists()
+    project.git("config", "filter.a=b.clean", "cat")
+    with pytest.raises(GitFailed, match="odd name"):
+        await uncommitted(GitCommand(), str(project.root))
