@@ -23,7 +23,8 @@ class Checker:
 
     async def check(self, record: Record) -> DriftCheckResult:
         """Everything that differs, and the first questions a Resume would ask."""
-        here = Here(root=self._root, home=os.path.expanduser("~"), agent=record.agent)
+        home = os.path.expanduser("~")
+        here = Here(root=self._root, home=home, agent=record.agent, real_home=os.path.realpath(home))
         looking = check(record, SUBSYSTEMS, RestoreContext(restore_id="", session_id="", now="", here=here))
         reply: Reply = None
         try:

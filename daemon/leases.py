@@ -37,6 +37,12 @@ class Leases:
         except asyncio.CancelledError:
             taking.add_done_callback(_give_up)
             raise
+        except OSError as error:
+            raise ResumedError(
+                ErrorCode.STORAGE_FAILED,
+                f"The conversation can't be held: {error.strerror}.",
+                "Nothing was changed. Free some space, or see to the state folder.",
+            ) from error
         if isinstance(taken, LeaseHolder):
             raise ResumedError(
                 ErrorCode.THREAD_BUSY,

@@ -39,7 +39,9 @@ class Performer:
                     return await self.record(verb)
                 case _:
                     assert_never(verb)
-        except (Refused, GitFailed) as refusal:
-            return NotPerformed(refusal.sentence)
+        except Refused as refusal:
+            return NotPerformed(refusal.sentence, left=refusal.left)
+        except GitFailed as failure:
+            return NotPerformed(failure.sentence)
         except OSError as error:
             return NotPerformed(f"the system refused: {error.strerror}")

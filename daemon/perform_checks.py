@@ -20,11 +20,13 @@ _LOOK_AGAIN_SECONDS = 0.05
 
 
 class Refused(Exception):
-    """A verb is not done, and nothing was changed by it. `sentence` is for people."""
+    """A verb is not done, and nothing was changed by it, except with `left`: what the sentence names
+    stays behind. `sentence` is for people."""
 
-    def __init__(self, sentence: str) -> None:
+    def __init__(self, sentence: str, *, left: bool = False) -> None:
         super().__init__(sentence)
         self.sentence = sentence
+        self.left = left
 
 
 @dataclass(frozen=True)

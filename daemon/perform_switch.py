@@ -74,11 +74,13 @@ async def _switched(tools: Tools, verb: SwitchBranch, carried: tuple[str, ...]) 
         return _evidence(seen, already=False)
     if (seen.branch, seen.sha) != (verb.from_branch, verb.from_sha):
         where = _place(seen.branch, seen.sha or "")
-        raise Refused(f"git did not finish ({reason or 'HEAD moved'}): HEAD is on {where} now")
+        raise Refused(f"git did not finish ({reason or 'HEAD moved'}): HEAD is on {where} now", left=True)
     left = await tools.git.in_the_way(verb.root, verb.from_sha)
     changed = sorted({*left.carried, *left.overwritten} ^ set(carried))
     if changed:
-        raise Refused(f"git did not finish ({reason}): HEAD is where it was, but {named(changed)} changed")
+        raise Refused(
+            f"git did not finish ({reason}): HEAD is where it was, but {named(changed)} changed", left=True
+        )
     raise Refused(f"git would not switch: {reason}")
 
 

@@ -58,7 +58,10 @@ async def add_worktree(tools: Tools, verb: AddWorktree) -> dict[str, object]:
         # It was made, but not as wanted: the branch moved in between. Git refuses if it is not clean.
         await tools.writer.remove_worktree(base.common_dir, path)
     left = await _take_back(tools, verb, plan, made)
-    raise Refused(f"git could not make the folder: {reason or 'its HEAD is not where it should be'}{left}")
+    raise Refused(
+        f"git could not make the folder: {reason or 'its HEAD is not where it should be'}{left}",
+        left=bool(left),
+    )
 
 
 async def remove_worktree(tools: Tools, verb: RemoveWorktree) -> dict[str, object]:

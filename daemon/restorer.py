@@ -5,6 +5,7 @@ lease for as long as this runs.
 """
 
 import asyncio
+import os
 import uuid
 from typing import assert_never
 
@@ -100,7 +101,12 @@ class Restorer:
     async def _converse(
         self, client: Client, params: ThreadResumeParams, frozen: Frozen, leaving: asyncio.Event
     ) -> RestoreReport:
-        here = Here(root=frozen.root, home=frozen.home, agent=frozen.record.agent)
+        here = Here(
+            root=frozen.root,
+            home=frozen.home,
+            agent=frozen.record.agent,
+            real_home=os.path.realpath(frozen.home),
+        )
         context = RestoreContext(
             restore_id=str(uuid.uuid4()),
             session_id=frozen.session_id,

@@ -118,6 +118,8 @@ def make_private_folder(folder: Path) -> None:
         raise _unusable(folder, "cannot be created") from error
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
         raise _unusable(folder, "is not ours")
+    if found.st_mode & 0o022:
+        raise _unusable(folder, "may be written by others")
     if found.st_mode & 0o077:
         folder.chmod(0o700)
 

@@ -1,19 +1,21 @@
 """The composition root: everything one workspace's daemon is made of."""
 
+import contextlib
+import logging
 import os
 import uuid
 
 from resumed.daemon.agents import AGENTS
 from resumed.daemon.checker import Checker
 from resumed.daemon.freezing import Freezer
-from resumed.daemon.identity import Identities
+from resumed.daemon.identity import Identities, IdentityFailed
 from resumed.daemon.leases import Leases
 from resumed.daemon.observe import Observer
 from resumed.daemon.perform_checks import Tools
 from resumed.daemon.ports import processes
 from resumed.daemon.ports.clock import SystemClock
 from resumed.daemon.ports.git import Git
-from resumed.daemon.ports.git_command import GitCommand
+from resumed.daemon.ports.git_command import GitCommand, GitFailed
 from resumed.daemon.ports.git_write import GitWriter
 from resumed.daemon.ports.policy import Policy
 from resumed.daemon.recovery import Recoverer
@@ -21,6 +23,7 @@ from resumed.daemon.restorer import Restorer
 from resumed.daemon.rpc.application import Broadcast, StatusFields
 from resumed.daemon.runtime import workspace_id
 from resumed.daemon.sessions import Sessions, World
+from resumed.daemon.storage.errors import StorageError
 from resumed.daemon.storage.index import Index
 from resumed.daemon.storage.layout import Layout
 from resumed.daemon.storage.streams import Streams
@@ -30,6 +33,8 @@ from resumed.daemon.todo_lists import TodoLists
 from resumed.protocol.threads import ThreadListParams, ThreadSummary, ThreadUpdated
 from resumed.restore.events.envelope import Event, Source, SourceKind
 from resumed.restore.events.worktree import DaemonRun
+
+_LOG = logging.getLogger(__name__)
 
 
 class Workspace:
@@ -82,9 +87,7 @@ class Workspace:
     async def begin(self) -> None:
         """Note that a daemon serves this worktree, and begin to read what is on disk."""
         if not self.layout.read_only:
-            identity = await self.identities.identify(self._root)
-            self._worktree = f"worktree:{identity.worktree_id}"
-            await self._note_run("started", clean=False)
+            await self._begin_run()
         await self.threads.page(ThreadListParams(limit=1))
         self._thread_count = (await self._index.counts()).threads
 
@@ -94,9 +97,20 @@ class Workspace:
         await self.sessions.close()
         await self.threads.close()
         if self._worktree is not None:
-            await self._note_run("stopped", clean=True)
+            with contextlib.suppress(StorageError):
+                await self._note_run("stopped", clean=True)
         await self.streams.close()
         await self._index.close()
+
+    async def _begin_run(self) -> None:
+        """A place that can't be identified (its repository moved away, say) is served all the same."""
+        try:
+            identity = await self.identities.identify(self._root)
+            self._worktree = f"worktree:{identity.worktree_id}"
+            await self._note_run("started", clean=False)
+        except (IdentityFailed, GitFailed, StorageError) as failure:
+            self._worktree = None
+            _LOG.warning("this run of the daemon is not on record: %s", failure)
 
     async def _note_run(self, phase: str, *, clean: bool) -> None:
         run = DaemonRun(

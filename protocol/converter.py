@@ -3,6 +3,7 @@
 Numbers are not taken from strings, unknown fields are ignored, an unknown enum value is refused.
 """
 
+import json
 from typing import Any, TypeVar
 
 import msgspec
@@ -21,7 +22,9 @@ def decode_json(body: bytes) -> Any:
     try:
         return msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise Malformed(str(error)) from error
+        if b"\\ud" not in body and b"\\uD" not in body:
+            raise Malformed(str(error)) from error
+        return _decode_surrogates(body)
 
 
 def to_type(value: Any, expected: type[T]) -> T:
@@ -34,9 +37,20 @@ def to_type(value: Any, expected: type[T]) -> T:
 
 def to_json(value: Any) -> bytes:
     """Encode a wire type, or plain values holding wire types."""
-    return _encoder.encode(value)
+    try:
+        return _encoder.encode(value)
+    except UnicodeEncodeError:
+        # A name that is not UTF-8: its odd bytes travel as lone surrogates, in JSON's own escapes.
+        return json.dumps(msgspec.to_builtins(value), ensure_ascii=True, separators=(",", ":")).encode()
 
 
 def to_plain(value: Any) -> Any:
     """Turn a wire type into plain dictionaries and lists, names as on the wire."""
     return msgspec.to_builtins(value)
+
+
+def _decode_surrogates(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise Malformed(str(error)) from error

@@ -176,20 +176,24 @@ class SixQuestions(Wire):
 class LaunchStep(Wire):
     """Something an agent must be told before it starts; run only by `--exec`. `argv` is spoken to
     in newline-delimited JSON: `requests` are sent in order; each that has an `id` must be answered
-    without error, one without is a notification."""
+    without error, one without is a notification. The last answer's result must hold `expected`,
+    key by key."""
 
     title: str
     argv: tuple[str, ...]
     requests: tuple[dict[str, object], ...]
+    expected: dict[str, object] = {}
 
 
 class LaunchPlan(Wire):
-    """How to start the agent: argv without a shell, the folder, environment changes."""
+    """How to start the agent: argv without a shell, the folder, environment changes. `notes` say, for
+    people, where the agent can't be told exactly what was restored."""
 
     argv: tuple[str, ...]
     folder: str
     environment: dict[str, str] = {}
     before: tuple[LaunchStep, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 class Record(Wire):

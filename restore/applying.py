@@ -23,16 +23,19 @@ class Done(msgspec.Struct, frozen=True):
 
 
 class Ledger(msgspec.Struct, kw_only=True):
-    """The steps of one restore: how many there are, and which are done."""
+    """The steps of one restore: how many there are, which are done, and whether one that failed left
+    something behind."""
 
     restore_id: str
     of: int = 0
     n: int = 0
     done: list[Done] = []
+    left: bool = False
 
 
 def apply_step(ledger: Ledger, step: Step) -> Generator[Effect, Any, str | None]:
-    """Do one step. Returns `None`, or why it was not done; then it changed nothing."""
+    """Do one step. Returns `None`, or why it was not done; then it changed nothing, unless the ledger
+    says so."""
     obstacle = yield from _unmet(step.expects)
     if obstacle is not None:
         return f"{obstacle}; it changed while this was being restored"
@@ -50,6 +53,8 @@ def apply_step(ledger: Ledger, step: Step) -> Generator[Effect, Any, str | None]
         return None
     if isinstance(reply, Performed):
         ledger.done.append(Done(n, step))
+    else:
+        ledger.left = ledger.left or reply.left
     yield Journal(
         RestoreStep(restore_id=ledger.restore_id, n=n, state="failed", evidence={"reason": reason or ""})
     )
@@ -65,7 +70,7 @@ def roll_back(ledger: Ledger) -> Generator[Effect, Any, tuple[str, ...]]:
             continue
         reply: Performed | NotPerformed = yield Perform(done.step.undo)
         if isinstance(reply, NotPerformed):
-            stuck.append(f"{done.step.title} could not be undone: {reply.reason.rstrip('.')}.")
+            stuck.append(f"“{done.step.title}” could not be undone: {reply.reason.rstrip('.')}.")
             continue
         yield Journal(RestoreStep(restore_id=ledger.restore_id, n=done.n, state="undone"))
         yield _progress(ledger, done.n, done.step, "undone")

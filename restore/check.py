@@ -15,15 +15,15 @@ from resumed.restore.asking import Interview, token_of
 from resumed.restore.context import RestoreContext
 from resumed.restore.effects import Effect
 from resumed.restore.order import in_restore_order
-from resumed.restore.probes import Unseen
 from resumed.restore.resume import PLACE, Session, look_at_place, look_at_rest
 from resumed.restore.snapshot import Record
 from resumed.restore.subsystem import Subsystem, Target
+from resumed.restore.unknowns import unknowns
 
 
 class Checked(msgspec.Struct, frozen=True, kw_only=True):
     """All drifts; the round and the token of the first questions (empty when there are none); and
-    what could not be looked at, a sentence each."""
+    what could not be looked at and mattered, a short line each."""
 
     drifts: tuple[Drift, ...]
     round: int
@@ -55,11 +55,5 @@ def check(
         round=1 if first else 2,
         token=token_of(asked) if asked else "",
         asked=asked,
-        not_known=tuple(
-            dict.fromkeys(
-                f"{type(probe).__name__}: {seen.reason}"
-                for probe, seen in session.seen.items()
-                if isinstance(seen, Unseen)
-            )
-        ),
+        not_known=unknowns(session.state(PLACE), session.seen, session.target),
     )

@@ -61,9 +61,11 @@ class Performed(msgspec.Struct, frozen=True):
 
 
 class NotPerformed(msgspec.Struct, frozen=True):
-    """Not done, nothing changed by it; `reason` is one sentence for people."""
+    """Not done, nothing changed by it; `reason` is one sentence for people. `left`: something of it
+    stays behind all the same, which the reason names."""
 
     reason: str
+    left: bool = False
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):

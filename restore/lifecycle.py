@@ -53,7 +53,7 @@ class LifecycleState(msgspec.Struct, kw_only=True):
 class Lifecycle:
     """Folds events into a `LifecycleState`; the state is taken over and changed in place."""
 
-    version = 1
+    version = 2
     active = (EntryAdded, OperationBegun, OperationSettled, TurnStarted, TurnEnded, UsageRecorded)
 
     def apply(self, state: LifecycleState, event: Event) -> LifecycleState:
@@ -75,6 +75,8 @@ class Lifecycle:
                     state.open_turn = None
             case RestoreClosed():
                 state.open_turn = None
+                if state.runs:
+                    state.runs[-1] = msgspec.structs.replace(state.runs[-1], started=True)
             case TurnStarted() as turn:
                 state.open_turn = state.last_turn = turn.turn_id
             case TurnEnded() as turn:
@@ -134,6 +136,7 @@ def _run_began(state: LifecycleState, meta: SessionMeta) -> None:
             started_at=meta.created_at,
             reason=meta.reason,
             own=meta.source == "direct" or meta.reason == RESUME,
+            started=meta.reason != RESUME,
         )
     )
 

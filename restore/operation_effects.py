@@ -16,7 +16,7 @@ from resumed.restore.operation_state import Open, OperationsState
 from resumed.restore.probes import FileSeen, Seen
 from resumed.restore.subsystem import Choices, Target
 from resumed.restore.touched import Touched
-from resumed.restore.wording import agent_name
+from resumed.restore.wording import agent_name, sentence
 
 LANDED, NOT_LANDED, UNCLEAR = "landed", "notLanded", "unclear"
 
@@ -100,12 +100,12 @@ def dangling(operation: Open, target: Target) -> Drift:
     command = operation.operation_class == "external"
     agent = agent_name(target.here.agent)
     cannot_see = "We cannot see databases or servers, and will not run it again."
+    cannot_tell = f"{_its_files(operation)} whether it was made; it will not be made again."
     wording = Wording(
         title="One command may or may not have finished."
         if command
         else "One edit may or may not have been made.",
-        reason=f"{operation.title} was cut off. "
-        + (cannot_see if command else "The files do not tell, and it will not be made again."),
+        reason=f"{sentence(operation.title + ' was cut off')} " + (cannot_see if command else cannot_tell),
         labels={
             "agentChecks": f"Tell {agent} to check first",
             "finished": "It finished" if command else "It was made",
@@ -119,6 +119,12 @@ def dangling(operation: Open, target: Target) -> Drift:
         differences=(Difference(what=operation.title, recorded="begun", now="end not known"),),
         facts={"begun": operation.at},
     )
+
+
+def _its_files(operation: Open) -> str:
+    if not (operation.paths or announced_paths(operation)):
+        return "We do not know of a file that shows"
+    return "Its file does not show" if len(operation.paths) == 1 else "Its files do not show"
 
 
 def _hash_now(path: str, seen: Seen, target: Target) -> str | None:

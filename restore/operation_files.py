@@ -1,8 +1,11 @@
 """Files that are not as the agent left them: the questions, and what is said of them afterwards.
 
 No file is ever written from here. An edit that is missing from a folder made new, or from a branch
-that the person stays on, no longer counts; a file that the person keeps does.
+that the person stays on, no longer counts; a file that the person keeps does. Neither a new folder nor
+another branch does anything to a file that lies outside the folder.
 """
+
+import posixpath
 
 import msgspec
 
@@ -54,32 +57,29 @@ def differing(state: OperationsState, seen: Seen, target: Target) -> tuple[Diffe
             Differing(
                 file=file,
                 path=path,
-                name=short_path(path, target.here.home),
+                name=short_path(path, *target.here.homes),
                 now=now,
                 sha256=observation.sha256 if isinstance(observation, FileSeen) else None,
-                lost=target.recreated or path in target.accepted_files,
+                lost=not posixpath.isabs(path) and (target.recreated or path in target.accepted_files),
             )
         )
     return tuple(found)
 
 
 def doubtful_paths(state: OperationsState, seen: Seen, target: Target) -> tuple[str, ...]:
-    """The touched files that differ, and those that a cut-off call may have written; relative."""
+    """The touched files in the folder that differ, and those that a cut-off call may have written;
+    relative."""
     unclear = sorted(left_by_agent(state, seen, target).unclear)
     differ = [difference.path for difference in differing(state, seen, target)]
-    return tuple(dict.fromkeys((*differ, *(touched.relative(path, target) for path in unclear))))
+    doubtful = dict.fromkeys((*differ, *(touched.relative(path, target) for path in unclear)))
+    return tuple(path for path in doubtful if not posixpath.isabs(path))
 
 
 def file_drift(differs: Differing, target: Target) -> Drift:
     """Ask about the file, or only list it where its loss was accepted with the place."""
     name, agent = differs.name, agent_name(target.here.agent)
-    title = {
-        "changed": f"{name} was changed after {agent}.",
-        "unknown": f"Whether {name} was changed after {agent} is not known.",
-        "reverted": f"{agent}'s edit of {name} is not here any more.",
-        "gone": f"{name}, which {agent} wrote, is gone.",
-    }[differs.now]
-    if target.recreated:
+    title = _title(differs, agent)
+    if differs.lost and target.recreated:
         reason = "The folder is made new, so an edit that was never committed is missing. The agent is told."
     elif differs.lost:
         reason = "You go on with the files as they are here. The agent is told."
@@ -130,15 +130,37 @@ def kept(differs: Differing) -> str:
     """That a file stays as the person has it, on one line."""
     if differs.now == "unknown":
         return f"{differs.name}: kept as it is; whether it changed is not known"
+    if differs.now == "gone":
+        return f"{differs.name}: stays away"
     return f"{differs.name}: kept as it is, {_now_words(differs)}"
 
 
 def note(differs: Differing) -> str:
     """What the agent must know of it."""
-    again = "Read it again before editing."
+    name, again = differs.name, "Read it again before editing."
     if differs.now == "unknown":
-        return f"Whether {differs.name} is as you left it is not known. {again}"
-    return f"{differs.name} is not as you left it: {_now_words(differs)}. {again}"
+        return f"Whether {name} is as you left it is not known. {again}"
+    if differs.now == "gone":
+        return f"{name} is gone."
+    if differs.file.change == "delete":
+        text = "" if differs.now == "reverted" else " with other text"
+        return f"{name}, which you deleted, is there again{text}. {again}"
+    now = "as before your edit" if differs.now == "reverted" else "other text"
+    return f"{name} is not as you left it: {now}. {again}"
+
+
+def _title(differs: Differing, agent: str) -> str:
+    name, change = differs.name, differs.file.change
+    if differs.now == "unknown":
+        return f"Whether {name} was changed after {agent} is not known."
+    if change == "delete":
+        text = "" if differs.now == "reverted" else " with other text"
+        return f"{name}, which {agent} deleted, is there again{text}."
+    if differs.now == "gone":
+        return f"{name}, which {agent} {'wrote' if change == 'add' else 'edited'}, is gone."
+    if differs.now == "reverted":
+        return f"{agent}'s edit of {name} is not here any more."
+    return f"{name} was changed after {agent}."
 
 
 def _other(parts: list[str]) -> str:
@@ -146,6 +168,8 @@ def _other(parts: list[str]) -> str:
 
 
 def _now_words(differs: Differing) -> str:
+    if differs.file.change == "delete" and differs.now != "unknown":
+        return "there again" if differs.now == "reverted" else "there again, other text"
     return {
         "gone": "not there",
         "reverted": "as before the agent",

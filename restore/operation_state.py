@@ -14,6 +14,7 @@ from resumed.restore.events.session import (
     OperationResolved,
     OperationSettled,
     StateInvalidated,
+    WorktreeBound,
 )
 from resumed.restore.touched import Touched
 from resumed.restore.wording import listed, one_line
@@ -108,14 +109,42 @@ def forget(state: OperationsState, invalidated: StateInvalidated) -> None:
         state.files.pop(path, None)
 
 
+def move(state: OperationsState, bound: WorktreeBound) -> None:
+    """Fold that the work goes on in another root: what the agent left in the old one is compared there."""
+    root, before = bound.root, bound.moved_from
+    if root is None or not before:
+        return
+    files = {}
+    for file in state.files.values():
+        file.path = touched.moved(file.path, before, root)
+        files[file.path] = file
+    state.files = files
+    for operation in state.open.values():
+        operation.paths = tuple(touched.moved(path, before, root) for path in operation.paths)
+        operation.pre_hashes = {
+            touched.moved(path, before, root): value for path, value in operation.pre_hashes.items()
+        }
+        operation.patches = tuple(_moved_patch(patch, before, root) for patch in operation.patches)
+
+
+def _moved_patch(patch: FilePatch, before: tuple[str, ...], root: str) -> FilePatch:
+    source = patch.moved_from and touched.moved(patch.moved_from, before, root)
+    return msgspec.structs.replace(
+        patch, path=touched.moved(patch.path, before, root), moved_from=source or None
+    )
+
+
 def _title(begun: OperationBegun) -> str:
+    """The call in a sentence: its command, what it edits or reads, else the tool's name."""
     command = begun.args.get("cmd") or begun.args.get("command")
     name = " ".join(map(str, command)) if isinstance(command, (list, tuple)) else command
     if name:
         return f"`{one_line(str(name))}`"
     if begun.paths:
-        return f"{begun.tool} of {listed([path.rsplit('/', 1)[-1] for path in begun.paths])}"
-    return begun.tool
+        names = listed([path.rsplit("/", 1)[-1] for path in begun.paths])
+        what = {"write": "the edit of", "read": "the reading of"}.get(begun.operation_class)
+        return f"{what or f'`{one_line(begun.tool)}` on'} {names}"
+    return f"`{one_line(begun.tool)}`"
 
 
 def _recount(state: OperationsState, operation_id: str, now: str) -> None:

@@ -14,7 +14,22 @@ from resumed.restore.permission_grant import (
     recorded,
 )
 from resumed.restore.subsystem import Target
-from resumed.restore.wording import APPROVAL_WORDS, SANDBOX_WORDS, agent_name, listed, one_line
+from resumed.restore.wording import APPROVAL_WORDS, SANDBOX_WORDS, agent_name, listed, one_line, short_path
+
+ASKS, MAY_CHANGE, MODE, GOAL = "asks", "may change", "mode", "goal"
+YOUR_CHOICE = "your choice"
+# In a column beside those names.
+ASKS_WORDS = {
+    "untrusted": "before most commands",
+    "on-request": "on request",
+    "on-failure": "when a command fails",
+    "never": "never",
+}
+MAY_CHANGE_WORDS = {
+    "read-only": "nothing",
+    "workspace-write": "only this folder",
+    "danger-full-access": "anything",
+}
 
 
 def loose_sandbox() -> Drift:
@@ -30,7 +45,7 @@ def loose_sandbox() -> Drift:
     return asked(
         DriftKind.FULL_ACCESS,
         wording,
-        differences=(Difference(what="may change", recorded="anything", now="your choice"),),
+        differences=(Difference(what=MAY_CHANGE, recorded=MAY_CHANGE_WORDS[SANDBOXES[-1]], now=YOUR_CHOICE),),
     )
 
 
@@ -44,11 +59,11 @@ def loose_approval() -> Drift:
     return asked(
         DriftKind.NEVER_ASK,
         wording,
-        differences=(Difference(what="asks", recorded="never", now="your choice"),),
+        differences=(Difference(what=ASKS, recorded=ASKS_WORDS[APPROVALS[-1]], now=YOUR_CHOICE),),
     )
 
 
-def stricter(state: PermissionsState, limit: Ceiling) -> Drift | None:
+def stricter(state: PermissionsState, limit: Ceiling, target: Target) -> Drift | None:
     """The ceiling is lower than what was recorded."""
     known = recorded(state)
     if known is None:
@@ -57,16 +72,18 @@ def stricter(state: PermissionsState, limit: Ceiling) -> Drift | None:
     unasked = state.mode == "bypass" and not bypasses(state, limit)
     rows = []
     if approval != known[0] or unasked:
-        before = "never asks" if unasked else APPROVAL_WORDS[known[0]]
-        rows.append(Difference(what="asks", recorded=before, now=APPROVAL_WORDS[approval]))
+        before = ASKS_WORDS[APPROVALS[-1] if unasked else known[0]]
+        rows.append(Difference(what=ASKS, recorded=before, now=ASKS_WORDS[approval]))
     if sandbox != known[1]:
-        before, now = SANDBOX_WORDS[known[1]], SANDBOX_WORDS[sandbox]
-        rows.append(Difference(what="may change", recorded=before, now=now))
+        before, now = MAY_CHANGE_WORDS[known[1]], MAY_CHANGE_WORDS[sandbox]
+        rows.append(Difference(what=MAY_CHANGE, recorded=before, now=now))
     if not rows:
         return None
     if limit.readable:
         title = "The policy here allows less than this conversation had."
-        reason = f"The policy is kept ({limit.source})." if limit.source else "The policy is kept."
+        # Several files may have a say; each is named by its path.
+        files = listed([short_path(path, *target.here.homes) for path in limit.source.split(", ") if path])
+        reason = f"The policy is kept; it is set in {files}." if files else "The policy is kept."
     else:
         title = "What the policy here allows is not known."
         reason = "It could not be read, so only the safest is allowed."
@@ -80,12 +97,12 @@ def looser(state: PermissionsState, limit: Ceiling) -> Drift | None:
         return None
     rows = {
         "approval": Difference(
-            what="asks", recorded=APPROVAL_WORDS[known[0]], now=f"allowed: {APPROVAL_WORDS[limit.approval]}"
+            what=ASKS, recorded=ASKS_WORDS[known[0]], now=f"allowed: {ASKS_WORDS[limit.approval]}"
         ),
         "sandbox": Difference(
-            what="may change",
-            recorded=SANDBOX_WORDS[known[1]],
-            now=f"allowed: {SANDBOX_WORDS[limit.sandbox]}",
+            what=MAY_CHANGE,
+            recorded=MAY_CHANGE_WORDS[known[1]],
+            now=f"allowed: {MAY_CHANGE_WORDS[limit.sandbox]}",
         ),
     }
     # What has its own word to be typed elsewhere has it here too.
@@ -93,7 +110,8 @@ def looser(state: PermissionsState, limit: Ceiling) -> Drift | None:
         "full": "sandbox" in raised and limit.sandbox == SANDBOXES[-1],
         "skip": "approval" in raised and limit.approval == APPROVALS[-1],
     }
-    wider = [rows[name].now.removeprefix("allowed: ") for name in raised]
+    words = {"approval": APPROVAL_WORDS[limit.approval], "sandbox": SANDBOX_WORDS[limit.sandbox]}
+    wider = [words[name] for name in raised]
     return asked(
         DriftKind.POLICY_LOOSER,
         Wording(
@@ -118,7 +136,7 @@ def plan_mode(target: Target) -> Drift:
             labels={"plan": "Stay in plan mode", "normal": "Let it edit"},
             details={"plan": "It may read, and write nothing."},
         ),
-        differences=(Difference(what="mode", recorded="plan", now="your choice"),),
+        differences=(Difference(what=MODE, recorded="plan", now=YOUR_CHOICE),),
     )
 
 
@@ -132,7 +150,7 @@ def active_goal(state: PermissionsState, target: Target) -> Drift:
             reason=f"Without a message from you {agent} would work on “{one_line(state.objective or '')}”.",
             labels={"pause": "Start paused", "continue": "Let it continue by itself"},
         ),
-        differences=(Difference(what="goal", recorded="active", now="your choice"),),
+        differences=(Difference(what=GOAL, recorded="active", now=YOUR_CHOICE),),
         facts={"objective": state.objective or ""},
     )
 
@@ -143,15 +161,52 @@ def summary(state: PermissionsState, granted: Granted) -> str:
     return f"{words}: {_compared(state, granted)}"
 
 
-def _compared(state: PermissionsState, granted: Granted) -> str:
+def settled(state: PermissionsState, granted: Granted) -> dict[str, str]:
+    """What became of each difference, by its name."""
+    return {
+        ASKS: ASKS_WORDS[granted.approval],
+        MAY_CHANGE: MAY_CHANGE_WORDS[granted.sandbox],
+        MODE: "plan" if granted.mode == "plan" else "may edit",
+        GOAL: "paused" if granted.pause_goal else state.goal_status or "",
+    }
+
+
+def told(state: PermissionsState, granted: Granted) -> tuple[str, ...]:
+    """What the agent must know of what it may do now."""
+    notes, goal = [], one_line(state.objective or "")
+    if granted.mode == "plan":
+        notes.append("You are still in plan mode: propose, do not edit.")
+    elif state.mode == "plan":
+        notes.append("You are not in plan mode any more: the user lets you edit.")
+    if granted.pause_goal:
+        notes.append(f"Your goal “{goal}” is paused until the user says so.")
+    elif state.goal_status == "active":
+        notes.append(f"Your goal “{goal}” goes on: the user lets you pursue it by yourself.")
+    before = _before(state)
+    if before is not None and before != (granted.approval, granted.sandbox):
+        never = granted.approval == APPROVALS[-1]
+        asks = "need not ask" if never else f"ask {ASKS_WORDS[granted.approval]}"
+        writes = MAY_CHANGE_WORDS[granted.sandbox]
+        notes.append(f"What you may do has changed: you {asks} and may change {writes}.")
+    return tuple(notes)
+
+
+def _before(state: PermissionsState) -> tuple[str, str] | None:
+    """What was in force. In plan mode it could write nothing, and while bypassing it asked nothing,
+    whatever was set."""
     known = recorded(state)
     if known is None:
+        return None
+    approval = APPROVALS[-1] if state.mode == "bypass" else known[0]
+    return approval, SANDBOXES[0] if state.mode == "plan" else known[1]
+
+
+def _compared(state: PermissionsState, granted: Granted) -> str:
+    before = _before(state)
+    if before is None:
         return "the record does not say"
-    # In plan mode it could write nothing, and while bypassing it asked nothing, whatever was set.
-    before_approval = APPROVALS[-1] if state.mode == "bypass" else known[0]
-    before_sandbox = SANDBOXES[0] if state.mode == "plan" else known[1]
-    approval = APPROVALS.index(granted.approval) - APPROVALS.index(before_approval)
-    sandbox = SANDBOXES.index(granted.sandbox) - SANDBOXES.index(before_sandbox)
+    approval = APPROVALS.index(granted.approval) - APPROVALS.index(before[0])
+    sandbox = SANDBOXES.index(granted.sandbox) - SANDBOXES.index(before[1])
     if approval > 0 or sandbox > 0 or (state.mode == "plan" and granted.mode != "plan"):
         return "more than before, as you chose"
     if approval < 0 or sandbox < 0 or state.mode not in (granted.mode, "bypass"):

@@ -1,6 +1,7 @@
 """Where a thread ran and where that is now: which place it is, and what became of it.
 
-Only facts that were seen decide. What could not be looked at counts as a different place.
+Only facts that were seen decide. What could not be looked at counts as a different place. The record
+may write a path through symbolic links: paths are compared only with the links resolved.
 """
 
 import posixpath
@@ -11,29 +12,37 @@ from resumed.protocol.restore import DriftKind
 from resumed.restore.probes import (
     AnyProbe,
     BranchProbe,
-    BranchSeen,
     CommitProbe,
     CommitSeen,
     FolderProbe,
     FolderSeen,
     HistoryProbe,
-    HistorySeen,
     NoRepository,
     RepositoryProbe,
     RepositorySeen,
     Seen,
     SwitchProbe,
-    SwitchSeen,
 )
 from resumed.restore.subsystem import Target
 
 CANDIDATES = 3
 
 
+class Left(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the agent believes to be, while the place of a later restore has not reached any agent.
+    `made`: the folder was made new since."""
+
+    root: str
+    branch: str | None
+    sha: str | None
+    made: bool = False
+
+
 class WorktreeState(msgspec.Struct, kw_only=True):
     """Where the thread ran. `root` is the work tree's top level where it was recorded, else the
     folder of the first turn; `silent` are folders it changed to without anyone choosing; `kind` is
-    main, linked or empty; `sha_as_of` is `start` or `last`."""
+    main, linked or empty, `kinds` those of all its work trees by id; `sha_as_of` is `start` or `last`;
+    `restoring` is true in a run that a restore began, until it is known that an agent took it up."""
 
     root: str = ""
     root_recorded: bool = False
@@ -47,7 +56,9 @@ class WorktreeState(msgspec.Struct, kw_only=True):
     repo_id: str | None = None
     worktree_id: str | None = None
     kind: str = ""
-    paths: dict[str, str] = {}
+    kinds: dict[str, str] = {}
+    restoring: bool = False
+    left: Left | None = None
 
     @property
     def had_git(self) -> bool:
@@ -59,12 +70,16 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     """The judgement. `kind` is the drift of the place itself, or `None` when it is as recorded.
 
     `base` is the work tree whose branch and commit are compared (`None`: there is none);
-    `anchor` is the path by which its probes are keyed; `source` is a work tree of the same
-    repository from which another one can be made; `certain` whether the evidence leaves no doubt.
+    `top` is the top level of the recorded place, its links resolved: git's where it tells, else the
+    recorded folder; `inside` is the recorded folder in it, empty or `/…`. `anchor` is the path by
+    which its probes are keyed; `source` is a work tree of the same repository from which another one
+    can be made; `certain` whether the evidence leaves no doubt.
     """
 
     kind: DriftKind | None
     base: str | None
+    top: str
+    inside: str = ""
     anchor: str
     repository: RepositorySeen | None
     source: str | None
@@ -84,8 +99,30 @@ def place_probes(state: WorktreeState, target: Target) -> tuple[AnyProbe, ...]:
     for base in dict.fromkeys((state.root, here)):
         probes += [FolderProbe(candidate) for candidate in candidates(base, state)]
     if state.silent:
+        probes += [FolderProbe(folder) for folder in (state.cwd, *state.silent)]
         probes += [FolderProbe(state.last_folder), RepositoryProbe(state.last_folder)]
+    if state.left is not None:
+        probes.append(FolderProbe(state.left.root))
     return tuple(dict.fromkeys(probes))
+
+
+def later_probes(state: WorktreeState, seen: Seen, target: Target) -> tuple[AnyProbe, ...]:
+    """Names for a new folder beside a place of which only the first look told where it is."""
+    place = judge(state, seen, target)
+    probes = (FolderProbe(candidate) for candidate in candidates(place.base or place.top, state))
+    return tuple(probe for probe in probes if probe not in seen)
+
+
+def canonical(path: str, seen: Seen) -> str:
+    """The path with its symbolic links resolved, as far as it was looked at."""
+    folder = seen.get(FolderProbe(path))
+    return (folder.canonical if isinstance(folder, FolderSeen) else "") or path
+
+
+def strayed(state: WorktreeState, seen: Seen) -> bool:
+    """Whether it went to another folder by itself; the same one by another name is none."""
+    began = canonical(state.cwd, seen)
+    return any(canonical(folder, seen) != began for folder in state.silent)
 
 
 def candidates(base: str, state: WorktreeState) -> tuple[str, ...]:
@@ -95,11 +132,15 @@ def candidates(base: str, state: WorktreeState) -> tuple[str, ...]:
     return tuple(stem if n == 1 else f"{stem}-{n}" for n in range(1, CANDIDATES + 1))
 
 
-def free_candidate(base: str, state: WorktreeState, seen: Seen) -> str | None:
-    """The first of `candidates` where nothing is."""
-    for candidate in candidates(base, state):
-        if seen.get(FolderProbe(candidate)) == FolderSeen("absent"):
-            return candidate
+def free_candidate(state: WorktreeState, place: Place, seen: Seen) -> str | None:
+    """The first name beside the place where nothing is, not even a link that leads nowhere."""
+    for candidate in candidates(place.base or place.top, state):
+        folder = seen.get(FolderProbe(candidate))
+        if not isinstance(folder, FolderSeen) or folder.kind != "absent":
+            continue
+        path = folder.canonical or candidate
+        if posixpath.basename(path) == posixpath.basename(candidate):
+            return path
     return None
 
 
@@ -108,23 +149,25 @@ def judge(state: WorktreeState, seen: Seen, target: Target) -> Place:
     here = target.here.root
     source = here if same_repository(state, here, seen) == "same" else None
     folder = seen.get(FolderProbe(state.root))
+    root = canonical(state.root, seen)
+    lost = _Lost(state=state, root=root, source=source)
     if not isinstance(folder, FolderSeen) or folder.kind == "unreadable":
-        return _lost(DriftKind.GONE, state, source, certain=False)
+        return lost.place(DriftKind.GONE, certain=False)
     if folder.kind != "folder":
-        return _absent(state, seen, target, source)
+        return _absent(lost, seen, target)
     there = seen.get(RepositoryProbe(state.root))
     if isinstance(there, NoRepository):
         if state.had_git:
-            return _lost(DriftKind.STUB, state, source)
-        return _found(state, state.root, None, here, source)
+            return lost.place(DriftKind.STUB)
+        return _found(lost, None, here)
     if not isinstance(there, RepositorySeen):
-        return _lost(DriftKind.GONE, state, source, certain=False)
-    if _is_stub(state, there):
-        return _lost(DriftKind.STUB, state, source)
+        return lost.place(DriftKind.GONE, certain=False)
+    if there.top_level != root and (state.root_recorded or _registered(there, root)):
+        return lost.place(DriftKind.STUB)
     same = same_repository(state, state.root, seen)
     if same == "different" or (same == "unknown" and state.had_git):
-        return _lost(DriftKind.OTHER_REPOSITORY, state, source, certain=same == "different")
-    return _found(state, there.top_level, there, here, there.top_level)
+        return lost.place(DriftKind.OTHER_REPOSITORY, certain=same == "different")
+    return _found(lost, there, here)
 
 
 def same_repository(state: WorktreeState, anchor: str, seen: Seen) -> str:
@@ -145,137 +188,94 @@ def same_repository(state: WorktreeState, anchor: str, seen: Seen) -> str:
     return "same" if has_commit else "different"
 
 
-def commit_drift(state: WorktreeState, place: Place, seen: Seen) -> DriftKind | None:
-    """What became of the recorded commit, seen from HEAD of the place."""
-    repository = place.repository
-    if repository is None or state.sha is None or repository.sha == state.sha:
-        return None
-    if commit_is_gone(state, place.anchor, seen):
-        return DriftKind.COMMIT_GONE
-    return DriftKind.ADVANCED if relation(state, place, seen) == "ancestor" else DriftKind.REWRITTEN
-
-
-def relation(state: WorktreeState, place: Place, seen: Seen) -> str:
-    """How the recorded commit relates to HEAD (see `HistorySeen`); empty when that is not known."""
-    history = seen.get(HistoryProbe(place.anchor, state.sha)) if state.sha else None
-    return history.relation if isinstance(history, HistorySeen) else ""
-
-
-def commit_is_gone(state: WorktreeState, anchor: str, seen: Seen) -> bool:
-    """Whether the recorded commit is not known, or was seen not to be in the repository there."""
-    commit = seen.get(CommitProbe(anchor, state.sha)) if state.sha else None
-    return state.sha is None or (isinstance(commit, CommitSeen) and not commit.present)
-
-
-def branch_drift(state: WorktreeState, place: Place, seen: Seen) -> DriftKind | None:
-    """What became of the recorded branch, seen from HEAD of the place."""
-    repository = place.repository
-    if repository is None or state.branch is None or repository.branch == state.branch:
-        return None
-    if branch_is_gone(state, place, seen):
-        return DriftKind.BRANCH_DELETED
-    return DriftKind.DETACHED if repository.detached or repository.unborn else DriftKind.BRANCH_DIFFERS
-
-
-def branch_at(state: WorktreeState, place: Place, seen: Seen) -> BranchSeen | None:
-    """The recorded branch as it is now; `None` when it is gone or could not be looked at."""
-    branch = _branch_seen(state, place, seen)
-    return branch if branch is not None and branch.sha is not None else None
-
-
-def branch_is_gone(state: WorktreeState, place: Place, seen: Seen) -> bool:
-    """Whether it was seen that the recorded branch is not there any more."""
-    branch = _branch_seen(state, place, seen)
-    return branch is not None and branch.sha is None
-
-
-def _branch_seen(state: WorktreeState, place: Place, seen: Seen) -> BranchSeen | None:
-    anchor = place.anchor if place.base is not None else place.source
-    if state.branch is None or anchor is None:
-        return None
-    branch = seen.get(BranchProbe(anchor, state.branch))
-    return branch if isinstance(branch, BranchSeen) else None
-
-
-def tree_equal(state: WorktreeState, place: Place, seen: Seen) -> bool:
-    """Whether the recorded commit and HEAD hold the same files."""
-    if place.repository is None or state.sha is None:
-        return False
-    commit = seen.get(CommitProbe(place.anchor, state.sha))
-    return isinstance(commit, CommitSeen) and commit.tree is not None and commit.tree == place.repository.tree
-
-
-def switchable(state: WorktreeState, place: Place, seen: Seen) -> SwitchSeen | str:
-    """What a switch back would do, or why it is not possible yet."""
-    branch = branch_at(state, place, seen)
-    if branch is None or state.branch is None:
-        return "the branch is gone" if branch_is_gone(state, place, seen) else "the branch could not be seen"
-    if branch.checked_out_at not in (None, place.base):
-        return f"{state.branch} is checked out in {branch.checked_out_at}"
-    if place.repository is None or place.repository.in_progress:
-        return "something is half finished here"
-    if place.repository.sha is None:
-        return "this folder has no commit to come back to"
-    switch = seen.get(SwitchProbe(place.anchor, state.branch))
-    if not isinstance(switch, SwitchSeen):
-        return "the uncommitted files could not be looked at"
-    return switch
-
-
-def folder_in(root: str, state: WorktreeState, recorded_root: str) -> str:
-    """The session's folder inside `root`, as it was inside the recorded top level."""
-    inside = recorded_root.rstrip("/") + "/"
-    if state.cwd.startswith(inside):
-        return posixpath.join(root, state.cwd[len(inside) :])
+def folder_in(root: str, state: WorktreeState, tops: tuple[str, ...]) -> str:
+    """The session's folder inside `root`, as it was inside the recorded top level, by whichever of its
+    names the record has it."""
+    for top in tops:
+        inside = top.rstrip("/") + "/"
+        if state.cwd.startswith(inside):
+            return posixpath.join(root, state.cwd[len(inside) :])
     return root
 
 
-def recorded_top(state: WorktreeState, place: Place) -> str:
-    """What recorded paths are relative to: the top level that the recorded folder belongs to."""
-    base = place.base if place.anchor == state.root else None
-    return base if base is not None and (state.root + "/").startswith(base.rstrip("/") + "/") else state.root
+def recorded_tops(state: WorktreeState, place: Place) -> tuple[str, str]:
+    """What recorded paths are relative to: the top level of the recorded place, as the record writes
+    it and with its symbolic links resolved."""
+    return as_recorded(state.root, place.inside) or place.top, place.top
 
 
-def _lost(kind: DriftKind, state: WorktreeState, source: str | None, certain: bool = True) -> Place:
-    return Place(kind=kind, base=None, anchor=state.root, repository=None, source=source, certain=certain)
+def as_recorded(folder: str, inside: str) -> str:
+    """The top level as the record writes it, if it writes the folder as one that is `inside` it."""
+    return folder.removesuffix(inside) if folder.endswith(inside) else ""
 
 
-def _found(
-    state: WorktreeState, base: str, repository: RepositorySeen | None, here: str, source: str | None
-) -> Place:
-    at_home = base == here or (repository is None and (base + "/").startswith(here.rstrip("/") + "/"))
+def within(path: str, folder: str) -> bool:
+    """Whether the path is the folder or in it."""
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+class _Lost(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of the recorded place, should it turn out to be lost."""
+
+    state: WorktreeState
+    root: str
+    source: str | None
+
+    def place(self, kind: DriftKind, *, certain: bool = True, top: str | None = None) -> Place:
+        """The place as lost in this way."""
+        return Place(
+            kind=kind,
+            base=None,
+            top=top or self.root,
+            inside=self.root[len(top) :] if top else "",
+            anchor=self.state.root,
+            repository=None,
+            source=self.source,
+            certain=certain,
+        )
+
+
+def _found(lost: _Lost, repository: RepositorySeen | None, here: str) -> Place:
+    root = lost.root
+    base = repository.top_level if repository is not None else root
+    at_home = base == here or (repository is None and within(base, here))
+    top = base if within(root, base) else root
     return Place(
         kind=None if at_home else DriftKind.OTHER_PROJECT,
         base=base,
-        anchor=state.root,
+        top=top,
+        inside=root[len(top) :],
+        anchor=lost.state.root,
         repository=repository,
-        source=source,
+        source=base if repository is not None else lost.source,
     )
 
 
-def _absent(state: WorktreeState, seen: Seen, target: Target, source: str | None) -> Place:
-    here = seen.get(RepositoryProbe(target.here.root))
-    if source is None or not isinstance(here, RepositorySeen):
-        return _lost(DriftKind.GONE, state, None)
-    registered = any(entry.path == state.root for entry in here.worktrees)
+def _absent(lost: _Lost, seen: Seen, target: Target) -> Place:
+    state, here = lost.state, seen.get(RepositoryProbe(target.here.root))
+    if lost.source is None or not isinstance(here, RepositorySeen):
+        return lost.place(DriftKind.GONE)
+    registered = _registered(here, lost.root)
     same_worktree = state.worktree_id is not None and here.worktree_id == state.worktree_id
     if same_worktree and not registered:
-        return _moved(target, here, certain=True)
+        return _moved(lost, here, target, certain=True)
     if state.worktree_id is not None and here.worktree_id is not None and not registered:
         # Resume was pressed in another work tree than the recorded one, so that one did not move here.
         kind = DriftKind.GONE if state.kind == "main" else DriftKind.WORKTREE_REMOVED
-        return _lost(kind, state, source)
+        return lost.place(kind)
     if registered or state.kind == "linked":
-        return _lost(DriftKind.WORKTREE_REMOVED, state, source)
+        return lost.place(DriftKind.WORKTREE_REMOVED, top=registered)
     if state.kind == "main" or (state.branch is not None and here.branch == state.branch):
-        return _moved(target, here, certain=state.kind == "main")
-    return _lost(DriftKind.WORKTREE_REMOVED, state, source, certain=False)
+        # It may as well be a second clone of the same repository.
+        return _moved(lost, here, target, certain=False)
+    return lost.place(DriftKind.WORKTREE_REMOVED, certain=False)
 
 
-def _moved(target: Target, here: RepositorySeen, certain: bool) -> Place:
+def _moved(lost: _Lost, here: RepositorySeen, target: Target, *, certain: bool) -> Place:
     return Place(
         kind=DriftKind.MOVED,
         base=here.top_level,
+        top=lost.root,
         anchor=target.here.root,
         repository=here,
         source=here.top_level,
@@ -283,7 +283,11 @@ def _moved(target: Target, here: RepositorySeen, certain: bool) -> Place:
     )
 
 
-def _is_stub(state: WorktreeState, there: RepositorySeen) -> bool:
-    if there.top_level == state.root:
-        return False
-    return state.root_recorded or any(entry.path == state.root for entry in there.worktrees)
+def _registered(repository: RepositorySeen, root: str) -> str | None:
+    """The registered work tree that the folder was, or was in before it went away."""
+    around = [
+        entry.path
+        for entry in repository.worktrees
+        if entry.path == root or (entry.gone and within(root, entry.path))
+    ]
+    return max(around, key=len, default=None)

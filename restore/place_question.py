@@ -2,18 +2,12 @@
 
 from resumed.protocol.restore import Difference, Drift, DriftKind
 from resumed.restore.drift import Wording, asked
-from resumed.restore.place import (
-    Place,
-    WorktreeState,
-    branch_at,
-    branch_is_gone,
-    commit_is_gone,
-    free_candidate,
-    same_repository,
-)
+from resumed.restore.place import Place, WorktreeState, free_candidate, same_repository
+from resumed.restore.place_head import branch_at, branch_is_gone, commit_is_gone
+from resumed.restore.place_names import head_now, head_then
 from resumed.restore.probes import RepositoryProbe, RepositorySeen, Seen
 from resumed.restore.subsystem import Target
-from resumed.restore.wording import operation_name, short_path, short_sha
+from resumed.restore.wording import operation_name, short_path
 
 
 def place_question(state: WorktreeState, place: Place, seen: Seen, target: Target) -> Drift:
@@ -38,14 +32,14 @@ def place_question(state: WorktreeState, place: Place, seen: Seen, target: Targe
             "recorded": (branch.sha or "") if branch else "",
             "hereBranch": (here.branch or "") if here else "",
             "hereSha": (here.sha or "") if here else "",
-            "newFolder": free_candidate(place.base or state.root, state, seen) or "",
+            "newFolder": free_candidate(state, place, seen) or "",
         },
     )
 
 
 def _other_project(state: WorktreeState, place: Place, seen: Seen, target: Target) -> Wording:
-    home = target.here.home
-    there, here = short_path(place.base or state.root, home), short_path(target.here.root, home)
+    homes = target.here.homes
+    there, here = short_path(place.base or state.root, *homes), short_path(target.here.root, *homes)
     same = same_repository(state, target.here.root, seen) == "same"
     what = "another checkout of the same repository" if same else "a different repository"
     return Wording(
@@ -59,19 +53,19 @@ def _other_project(state: WorktreeState, place: Place, seen: Seen, target: Targe
 
 
 def _moved(state: WorktreeState, place: Place, seen: Seen, target: Target) -> Wording:
-    here = short_path(target.here.root, target.here.home)
-    sure = "is the same repository" if place.certain else "looks like the same repository"
+    here = short_path(target.here.root, *target.here.homes)
+    sure = "is the same repository; this is certain" if place.certain else "looks like the same repository"
     return Wording(
         title="The project folder has moved.",
-        reason=f"Was {short_path(state.root, target.here.home)}; {here} {sure}.",
+        reason=f"Was {short_path(state.root, *target.here.homes)}; {here} {sure}.",
         labels={"relink": f"Use {here} from now on"},
     )
 
 
 def _worktree_removed(state: WorktreeState, place: Place, seen: Seen, target: Target) -> Wording:
-    home = target.here.home
+    homes = target.here.homes
     branch = branch_at(state, place, seen)
-    where = short_path(state.root, home)
+    where = short_path(state.root, *homes)
     gone = branch_is_gone(state, place, seen)
     if branch is not None:
         kept = f"Branch {state.branch} still exists. "
@@ -79,15 +73,15 @@ def _worktree_removed(state: WorktreeState, place: Place, seen: Seen, target: Ta
         kept = f"Branch {state.branch} is gone too. "
     else:
         kept = ""
-    candidate = free_candidate(place.base or state.root, state, seen)
+    candidate = free_candidate(state, place, seen)
     labels = {"recreate": "Recreate it at the same place"}
     if candidate is not None:
-        labels["newWorktree"] = f"Make it at {short_path(candidate, home)}"
+        labels["newWorktree"] = f"Make it at {short_path(candidate, *homes)}"
     obstacle: dict[str, str] = {}
-    if branch is not None and branch.checked_out_at == state.root:
+    if branch is not None and branch.checked_out_at == place.top:
         obstacle = {"newWorktree": f"{state.branch} still belongs to the deleted folder"}
     elif branch is not None and branch.checked_out_at is not None:
-        taken = f"{state.branch} is checked out in {short_path(branch.checked_out_at, home)}"
+        taken = f"{state.branch} is checked out in {short_path(branch.checked_out_at, *homes)}"
         obstacle = dict.fromkeys(labels, taken)
     elif branch is None and state.branch is not None and not gone:
         obstacle = dict.fromkeys(labels, f"{state.branch} could not be looked at")
@@ -97,7 +91,7 @@ def _worktree_removed(state: WorktreeState, place: Place, seen: Seen, target: Ta
         title="The worktree it ran in was deleted."
         if place.certain
         else "The folder it ran in is gone; it looks like a deleted worktree.",
-        reason=f"It was {where}. {kept}Your checkout {short_path(target.here.root, home)} is not touched.",
+        reason=f"It was {where}. {kept}Your checkout {short_path(target.here.root, *homes)} is not touched.",
         labels=labels,
         details={"recreate": "Ignored files (.env, node_modules) and uncommitted edits will be missing."},
         not_possible=obstacle,
@@ -105,8 +99,8 @@ def _worktree_removed(state: WorktreeState, place: Place, seen: Seen, target: Ta
 
 
 def _lost(state: WorktreeState, place: Place, seen: Seen, target: Target) -> Wording:
-    home = target.here.home
-    where, here = short_path(state.root, home), short_path(target.here.root, home)
+    homes = target.here.homes
+    where, here = short_path(state.root, *homes), short_path(target.here.root, *homes)
     title, reason = {
         DriftKind.STUB: (
             "The folder is not the worktree it was.",
@@ -130,10 +124,10 @@ def _lost(state: WorktreeState, place: Place, seen: Seen, target: Target) -> Wor
     labels = {}
     details, obstacle = {}, {}
     checkout = _here(seen, target)
-    if place.source is not None and checkout is not None and target.here.root != state.root:
+    if place.source is not None and checkout is not None and target.here.root != place.top:
         labels["relink"] = f"Use {here} from now on"
         reason += f" {here} is a checkout of the same repository."
-        details["relink"] = f"It is on {checkout.branch or 'no branch'} ({short_sha(checkout.sha)})."
+        details["relink"] = f"It is on {head_now(checkout)}."
         if checkout.in_progress:
             obstacle["relink"] = f"a {operation_name(checkout.in_progress)} is half finished there"
     return Wording(title=title, reason=reason, labels=labels, details=details, not_possible=obstacle)
@@ -142,10 +136,10 @@ def _lost(state: WorktreeState, place: Place, seen: Seen, target: Target) -> Wor
 def _differences(
     state: WorktreeState, place: Place, here: RepositorySeen | None, target: Target
 ) -> tuple[Difference, ...]:
-    home = target.here.home
+    homes = target.here.homes
     rows = [
         Difference(
-            what="folder", recorded=short_path(state.root, home), now=short_path(target.here.root, home)
+            what="folder", recorded=short_path(state.root, *homes), now=short_path(target.here.root, *homes)
         )
     ]
     if state.origin or (here and here.origin):
@@ -157,12 +151,8 @@ def _differences(
             )
         )
     if state.branch or (here and here.branch):
-        now = f"{here.branch or 'no branch'} ({short_sha(here.sha)})" if here else "none"
-        rows.append(
-            Difference(
-                what="branch", recorded=f"{state.branch or 'no branch'} ({short_sha(state.sha)})", now=now
-            )
-        )
+        now = head_now(here) if here else "none"
+        rows.append(Difference(what="branch", recorded=head_then(state), now=now))
     return tuple(rows)
 
 

@@ -7,16 +7,15 @@ from resumed.restore.drift import LAST, drift_id
 from resumed.restore.place import (
     Place,
     WorktreeState,
-    branch_at,
-    branch_drift,
-    branch_is_gone,
-    commit_drift,
+    as_recorded,
+    canonical,
     folder_in,
     free_candidate,
     judge,
-    recorded_top,
-    switchable,
+    recorded_tops,
+    within,
 )
+from resumed.restore.place_head import branch_at, branch_drift, branch_is_gone, commit_drift, switchable
 from resumed.restore.probes import RepositoryProbe, RepositorySeen, Seen, SwitchSeen
 from resumed.restore.steps import AddWorktree, HeadAt, PathAbsent, RemoveWorktree, Step, SwitchBranch
 from resumed.restore.subsystem import Choices, Target
@@ -36,15 +35,13 @@ PLACE_KINDS = (
 def tentative(state: WorktreeState, seen: Seen, target: Target) -> Target:
     """The place as it stands, before anything is chosen: for comparing touched files there."""
     place = judge(state, seen, target)
-    return msgspec.structs.replace(
-        target, root=place.base, cwd=place.base, recorded_root=recorded_top(state, place)
-    )
+    return msgspec.structs.replace(_based(target, state, place), root=place.base, cwd=place.base)
 
 
 def settle(state: WorktreeState, seen: Seen, choices: Choices, target: Target) -> Target | None:
     """The target that the answers fix; `None` when they leave no place to run in."""
     place = judge(state, seen, target)
-    target = msgspec.structs.replace(target, recorded_root=recorded_top(state, place))
+    target = _based(target, state, place)
     if chosen(choices, DriftKind.SILENT_SWITCH) == LAST:
         return _last(state, seen, target)
     new = _new_folder(state, place, seen, choices)
@@ -52,7 +49,7 @@ def settle(state: WorktreeState, seen: Seen, choices: Choices, target: Target) -
         return msgspec.structs.replace(
             target,
             root=new.path,
-            cwd=folder_in(new.path, state, target.recorded_root),
+            cwd=_folder_in(new.path, state, target),
             branch=new.branch,
             sha=new.sha,
             repository=new.repository,
@@ -62,7 +59,7 @@ def settle(state: WorktreeState, seen: Seen, choices: Choices, target: Target) -
     if place.base is None:
         relinked = chosen(choices, place.kind) == "relink" if place.kind else False
         return _at(target, target.here.root, state, seen, target.here.root) if relinked else None
-    if _answer(choices, DriftKind.BRANCH_DIFFERS, DriftKind.DETACHED) == "switch":
+    if switches(choices):
         branch = branch_at(state, place, seen)
         switch = switchable(state, place, seen)
         if branch is None or not isinstance(switch, SwitchSeen):
@@ -70,9 +67,10 @@ def settle(state: WorktreeState, seen: Seen, choices: Choices, target: Target) -
         return msgspec.structs.replace(
             target,
             root=place.base,
-            cwd=folder_in(place.base, state, target.recorded_root),
+            cwd=_folder_in(place.base, state, target),
             branch=state.branch,
             sha=branch.sha,
+            worktree_id=place.repository.worktree_id if place.repository else None,
             repository=place.base,
             commit=branch.sha,
             carried=switch.carried,
@@ -89,7 +87,7 @@ def move(state: WorktreeState, place: Place, seen: Seen, choices: Choices, targe
         return None
     new = _new_folder(state, place, seen, choices)
     if new is not None:
-        where = short_path(new.path, target.here.home)
+        where = short_path(new.path, *target.here.homes)
         on = new.branch or short_sha(new.sha)
         return Step(
             subsystem="worktree",
@@ -107,7 +105,7 @@ def move(state: WorktreeState, place: Place, seen: Seen, choices: Choices, targe
         )
     repository = place.repository
     if (
-        _answer(choices, DriftKind.BRANCH_DIFFERS, DriftKind.DETACHED) != "switch"
+        not switches(choices)
         or repository is None
         or place.base is None
         or repository.sha is None
@@ -130,7 +128,7 @@ def move(state: WorktreeState, place: Place, seen: Seen, choices: Choices, targe
     )
     return Step(
         subsystem="worktree",
-        title=f"Switch {short_path(place.base, target.here.home)} back to {target.branch}",
+        title=f"Switch {short_path(place.base, *target.here.homes)} back to {target.branch}",
         do=verb,
         undo=back,
         expects=(HeadAt(path=place.base, branch=repository.branch, sha=repository.sha),),
@@ -144,6 +142,12 @@ def chosen(choices: Choices, kind: DriftKind) -> str | None:
     return answer.choice if answer else None
 
 
+def switches(choices: Choices) -> bool:
+    """Whether HEAD is to be moved back."""
+    went_on = chosen(choices, DriftKind.SILENT_SWITCH) == LAST
+    return not went_on and _answer(choices, DriftKind.BRANCH_DIFFERS, DriftKind.DETACHED) == "switch"
+
+
 def _answer(choices: Choices, *kinds: DriftKind) -> str | None:
     return next((choice for kind in kinds if (choice := chosen(choices, kind)) is not None), None)
 
@@ -153,7 +157,7 @@ def _new_folder(state: WorktreeState, place: Place, seen: Seen, choices: Choices
     if choice not in ("recreate", "newWorktree") or place.source is None:
         return None
     branch = branch_at(state, place, seen)
-    path = state.root if choice == "recreate" else free_candidate(place.base or state.root, state, seen)
+    path = place.top if choice == "recreate" else free_candidate(state, place, seen)
     if path is None:
         return None
     old_commit = place.base is not None and branch_drift(state, place, seen) is None
@@ -174,9 +178,13 @@ def _new_folder(state: WorktreeState, place: Place, seen: Seen, choices: Choices
 
 def _last(state: WorktreeState, seen: Seen, target: Target) -> Target | None:
     there = seen.get(RepositoryProbe(state.last_folder))
-    root = there.top_level if isinstance(there, RepositorySeen) else state.last_folder
-    settled = _at(target, root, state, seen, state.last_folder)
-    return msgspec.structs.replace(settled, cwd=state.last_folder, recorded_root=root)
+    folder = canonical(state.last_folder, seen)
+    root = (
+        there.top_level if isinstance(there, RepositorySeen) and within(folder, there.top_level) else folder
+    )
+    recorded = as_recorded(state.last_folder, folder[len(root) :]) or root
+    at = msgspec.structs.replace(target, recorded_root=recorded, canonical_root=root)
+    return msgspec.structs.replace(_at(at, root, state, seen, state.last_folder), cwd=folder)
 
 
 def _at(target: Target, root: str, state: WorktreeState, seen: Seen, anchor: str) -> Target:
@@ -185,7 +193,17 @@ def _at(target: Target, root: str, state: WorktreeState, seen: Seen, anchor: str
     return msgspec.structs.replace(
         target,
         root=root,
-        cwd=folder_in(root, state, target.recorded_root),
+        cwd=_folder_in(root, state, target),
         branch=repository.branch if repository else None,
         sha=repository.sha if repository else None,
+        worktree_id=repository.worktree_id if repository else None,
     )
+
+
+def _based(target: Target, state: WorktreeState, place: Place) -> Target:
+    recorded, resolved = recorded_tops(state, place)
+    return msgspec.structs.replace(target, recorded_root=recorded, canonical_root=resolved)
+
+
+def _folder_in(root: str, state: WorktreeState, target: Target) -> str:
+    return folder_in(root, state, (target.recorded_root, target.canonical_root))

@@ -2,33 +2,30 @@
 
 from resumed.protocol.restore import Difference, Drift, DriftKind
 from resumed.restore.drift import CANCEL, Wording, asked
-from resumed.restore.place import (
-    Place,
-    WorktreeState,
-    branch_at,
-    commit_drift,
-    free_candidate,
-    relation,
-    switchable,
-)
-from resumed.restore.place_settle import chosen
+from resumed.restore.place import Place, WorktreeState, free_candidate
+from resumed.restore.place_head import branch_at, commit_is_gone, relation, switchable
+from resumed.restore.place_names import folder_words, head_now, head_then, is_elsewhere, where_words
 from resumed.restore.probes import FolderProbe, FolderSeen, RepositoryProbe, RepositorySeen, Seen
-from resumed.restore.subsystem import Choices, Target
-from resumed.restore.wording import agent_name, count, listed, operation_name, short_path, short_sha
+from resumed.restore.subsystem import Target
+from resumed.restore.wording import (
+    agent_name,
+    count,
+    listed,
+    operation_name,
+    sentence,
+    short_path,
+    short_sha,
+)
 
 NO_NAME = "no free name for a new folder was found"
 
 
 def silent_switch(state: WorktreeState, place: Place, seen: Seen, target: Target) -> Drift:
     """The record itself contains a change of folder that nobody chose."""
-    home, agent = target.here.home, agent_name(target.here.agent)
-    root, last = short_path(state.root, home), short_path(state.last_folder, home)
-    last_there = seen.get(FolderProbe(state.last_folder))
-    missing = not (isinstance(last_there, FolderSeen) and last_there.kind == "folder")
+    homes, agent = target.here.homes, agent_name(target.here.agent)
+    root, last = short_path(state.root, *homes), short_path(state.last_folder, *homes)
     repository = seen.get(RepositoryProbe(state.last_folder))
-    obstacle = "that folder is gone" if missing else ""
-    if isinstance(repository, RepositorySeen) and repository.in_progress:
-        obstacle = f"a {operation_name(repository.in_progress)} is half finished there"
+    obstacle = _last_obstacle(state, seen)
     return asked(
         DriftKind.SILENT_SWITCH,
         Wording(
@@ -52,57 +49,47 @@ def in_progress(place: Place, target: Target) -> Drift:
     name = operation_name(repository.in_progress) if repository else ""
     done = ""
     if repository is not None and repository.total:
-        done = f"{repository.done or 0} of {repository.total} commits. "
+        done = f"{repository.done or 0} of {count(repository.total, 'commit')}. "
+    at = repository.done if repository is not None else None
     return asked(
         DriftKind.IN_PROGRESS,
         Wording(
-            title=f"A {name} is half finished here.",
+            title=f"A {name} is half finished {where_words(place, target)}.",
             reason=f"{done}An agent editing now could damage it.",
             labels={CANCEL: "I'll finish it, then check again", "continueAnyway": "Continue anyway"},
             typed={"continueAnyway": name.split()[0]},
         ),
         differences=(Difference(what="under way", recorded="nothing", now=name),),
-        facts={"inProgress": name, "done": str(repository.done if repository else "")},
+        facts={"inProgress": name, "done": "" if at is None else str(at)},
     )
 
 
 def branch_question(kind: DriftKind, state: WorktreeState, place: Place, seen: Seen, target: Target) -> Drift:
     """Another branch, no branch, or the branch is gone."""
     repository = place.repository
-    now = repository.branch if repository else None
-    now_words = now or f"no branch ({short_sha(repository.sha if repository else None)})"
-    if repository is not None and repository.unborn:
-        now_words = f"{now or 'a branch'} without commits"
-    title = {
-        DriftKind.BRANCH_DIFFERS: "You are on a different branch.",
-        DriftKind.BRANCH_DELETED: f"The branch {state.branch} was deleted.",
-        DriftKind.DETACHED: "This folder is on no branch.",
-    }[kind]
-    reason = f"It was on {state.branch}; this folder is on {now_words}.{_files_words(target)}"
     branch = branch_at(state, place, seen)
     return asked(
         kind,
         Wording(
-            title=title,
-            reason=reason,
-            labels=_branch_labels(kind, state, place, seen, target, now_words),
+            title=_branch_title(kind, state, place, target),
+            reason=f"It was on {state.branch}; {folder_words(place, target)} is on "
+            f"{_on_now(repository)}.{_files_words(place, target)}",
+            labels=_branch_labels(kind, state, place, seen, target),
             details=_branch_details(place, target),
             not_possible=_branch_obstacles(kind, state, place, seen, target),
         ),
         differences=(
             Difference(
                 what="branch",
-                recorded=f"{state.branch} ({short_sha(state.sha)})",
-                now=f"{now_words} ({short_sha(repository.sha if repository else None)})"
-                if now
-                else now_words,
+                recorded=head_then(state),
+                now=head_now(repository) if repository is not None else "not known",
             ),
         ),
         facts={
-            "branch": now or "",
+            "branch": (repository.branch or "") if repository else "",
             "sha": (repository.sha or "") if repository else "",
             "recorded": (branch.sha or "") if branch else "",
-            "newFolder": _candidate(state, place, seen) or "",
+            "newFolder": free_candidate(state, place, seen) or "",
             "files": "\n".join(target.files_differ or ()),
         },
     )
@@ -113,30 +100,28 @@ def commit(
 ) -> tuple[Wording, tuple[Difference, ...], dict[str, str]]:
     """Words, differences and facts of a commit that is not HEAD any more."""
     now = place.repository.sha if place.repository else None
-    branch = state.branch or "this folder"
+    then_words, now_words = short_sha(state.sha), short_sha(now) if now else "no commit"
     as_of = " when it started" if state.sha_as_of == "start" else ""
-    rewritten = {
-        "diverged": "The branch was rewritten since.",
-        "descendant": f"{branch} was set back to an older commit.",
-    }
-    title = {
-        DriftKind.ADVANCED: f"{branch} has new commits since.",
-        DriftKind.REWRITTEN: rewritten.get(relation(state, place, seen), f"{branch} is at another commit."),
-        DriftKind.COMMIT_GONE: f"The commit {short_sha(state.sha)} is not in this repository any more.",
-    }[kind]
+    candidate = free_candidate(state, place, seen)
+    beside = f" {short_path(candidate, *target.here.homes)}" if candidate else ""
+    here = short_path(place.base or target.here.root, *target.here.homes)
+    unrelated = ""
+    if kind is DriftKind.REWRITTEN and now is not None and not relation(state, place, seen):
+        unrelated = " How the two relate could not be looked at."
     wording = Wording(
-        title=title,
-        reason=f"It was at {short_sha(state.sha)}{as_of}; now {short_sha(now)}.{_files_words(target)}",
+        title=_commit_title(kind, state, place, seen, target),
+        reason=f"It was at {then_words}{as_of}; now {now_words}.{unrelated}{_files_words(place, target)}",
         labels={
             "stay": "Continue and tell the agent what changed",
-            "newWorktree": "Open the old commit in a new folder",
+            "newWorktree": f"Open the recorded commit {then_words} in a new folder{beside}",
         },
-        not_possible={} if _candidate(state, place, seen) else {"newWorktree": NO_NAME},
+        details={"newWorktree": f"On no branch. {here} stays as it is; undo removes the new folder."},
+        not_possible={} if candidate else {"newWorktree": NO_NAME},
     )
-    differences = (Difference(what="commit", recorded=short_sha(state.sha), now=short_sha(now)),)
+    differences = (Difference(what="commit", recorded=then_words, now=now_words),)
     facts = {
         "sha": now or "",
-        "newFolder": _candidate(state, place, seen) or "",
+        "newFolder": candidate or "",
         "files": "\n".join(target.files_differ or ()),
     }
     return wording, differences, facts
@@ -148,74 +133,89 @@ def commit_question(kind: DriftKind, state: WorktreeState, place: Place, seen: S
     return asked(kind, wording, differences=differences, facts=facts)
 
 
-def summary(state: WorktreeState, place: Place, target: Target) -> str:
-    """Where the new run is, on one line."""
-    parts = [short_path(target.root or state.root, target.here.home)]
-    if target.branch or target.sha:
-        parts.append(target.branch or "no branch")
-    if target.sha:
-        parts.append(short_sha(target.sha))
-    line = ", ".join(parts)
-    repository = place.repository
-    if target.recreated:
-        return f"{line} (made new)"
-    if repository is not None and repository.branch != target.branch:
-        return f"{line} (was on {repository.branch or 'no branch'})"
-    return line
+def _last_obstacle(state: WorktreeState, seen: Seen) -> str:
+    there = seen.get(FolderProbe(state.last_folder))
+    if not isinstance(there, FolderSeen) or there.kind == "unreadable":
+        return "that folder could not be looked at"
+    if there.kind != "folder":
+        return "that folder is gone"
+    repository = seen.get(RepositoryProbe(state.last_folder))
+    if isinstance(repository, RepositorySeen) and repository.in_progress:
+        return f"a {operation_name(repository.in_progress)} is half finished there"
+    return ""
 
 
-def told(state: WorktreeState, place: Place, choices: Choices, target: Target) -> tuple[str, ...]:
-    """What the agent must know about its place."""
-    home = target.here.home
-    notes = []
-    if target.root and target.root != target.recorded_root:
-        now, before = short_path(target.root, home), short_path(target.recorded_root, home)
-        notes.append(f"Your folder is now {now}; it was {before}.")
-    if target.recreated:
-        notes.append("This folder was made new; edits that were never committed are missing from it.")
-    if state.branch and target.branch != state.branch:
-        notes.append(f"This folder is on {target.branch or 'no branch'}, not on {state.branch}.")
-    elif place.repository is not None and place.repository.branch != target.branch:
-        notes.append(f"Back on {target.branch}.")
-    if state.sha and target.sha and target.sha != state.sha:
-        notes.append(f"HEAD is {short_sha(target.sha)}; it was {short_sha(state.sha)}.")
-    if chosen(choices, DriftKind.IN_PROGRESS) == "continueAnyway" and place.repository is not None:
-        name = operation_name(place.repository.in_progress)
-        notes.append(f"A {name} is half finished here; do not disturb it.")
-    return tuple(notes)
+def _commit_title(kind: DriftKind, state: WorktreeState, place: Place, seen: Seen, target: Target) -> str:
+    branch = state.branch or folder_words(place, target)
+    if kind is DriftKind.COMMIT_GONE:
+        where = folder_words(place, target) if is_elsewhere(place) else "this repository"
+        return f"The commit {short_sha(state.sha)} is not in {where} any more."
+    if kind is DriftKind.ADVANCED:
+        return sentence(f"{branch} has new commits since")
+    if place.repository is not None and place.repository.unborn:
+        return sentence(f"{branch} has no commits any more")
+    if relation(state, place, seen) == "descendant":
+        return sentence(f"{branch} was set back to an older commit")
+    if relation(state, place, seen) == "diverged":
+        return (
+            "The branch was rewritten since." if state.branch else f"{sentence(branch)[:-1]} was rewritten."
+        )
+    return sentence(f"{branch} is at another commit")
 
 
-def _candidate(state: WorktreeState, place: Place, seen: Seen) -> str | None:
-    return free_candidate(place.base or state.root, state, seen)
+def _branch_title(kind: DriftKind, state: WorktreeState, place: Place, target: Target) -> str:
+    folder = folder_words(place, target)
+    if kind is DriftKind.BRANCH_DELETED:
+        return f"The branch {state.branch} was deleted."
+    if place.repository is not None and place.repository.unborn:
+        return sentence(f"{folder} is on a branch without commits")
+    if kind is DriftKind.DETACHED:
+        return sentence(f"{folder} is on no branch")
+    if is_elsewhere(place):
+        return sentence(f"{folder} is on a different branch")
+    return "You are on a different branch."
 
 
-def _files_words(target: Target) -> str:
+def _on_now(repository: RepositorySeen | None) -> str:
+    if repository is None:
+        return "a branch that is not known"
+    if repository.unborn:
+        return f"{repository.branch or 'a branch'}, which has no commits yet"
+    return repository.branch or head_now(repository)
+
+
+def _files_words(place: Place, target: Target) -> str:
+    where = "there" if is_elsewhere(place) else "here"
     if target.files_differ is None:
         return ""
     if not target.files_differ:
-        return " The files it edited are the same here."
+        return f" The files it edited are the same {where}."
     differ = "differs" if len(target.files_differ) == 1 else "differ"
-    files = f"{count(len(target.files_differ), 'file')} it edited {differ} here"
+    files = f"{count(len(target.files_differ), 'file')} it edited {differ} {where}"
     return f" {files}: {listed(target.files_differ)}."
 
 
 def _branch_labels(
-    kind: DriftKind, state: WorktreeState, place: Place, seen: Seen, target: Target, now: str
+    kind: DriftKind, state: WorktreeState, place: Place, seen: Seen, target: Target
 ) -> dict[str, str]:
-    home = target.here.home
-    labels = {"stay": f"Stay on {now} and tell the agent"}
-    candidate = _candidate(state, place, seen)
-    where = f" {short_path(candidate, home)}" if candidate else ""
+    repository = place.repository
+    now = (repository.branch or head_now(repository)) if repository is not None else "it"
+    there = " there" if is_elsewhere(place) else ""
+    labels = {"stay": f"Stay on {now}{there} and tell the agent"}
+    candidate = free_candidate(state, place, seen)
+    beside = f" {short_path(candidate, *target.here.homes)}" if candidate else ""
     if kind is DriftKind.BRANCH_DELETED:
-        labels["newWorktree"] = f"Make {state.branch} again at {short_sha(state.sha)}, in a new folder{where}"
+        labels["newWorktree"] = (
+            f"Make {state.branch} again at {short_sha(state.sha)}, in a new folder{beside}"
+        )
         return labels
-    labels["newWorktree"] = f"Continue on {state.branch} in a new folder{where}"
-    labels["switch"] = f"Switch this folder back to {state.branch}"
+    labels["newWorktree"] = f"Continue on {state.branch} in a new folder{beside}"
+    labels["switch"] = f"Switch {folder_words(place, target)} back to {state.branch}"
     return labels
 
 
 def _branch_details(place: Place, target: Target) -> dict[str, str]:
-    here = short_path(place.base or target.here.root, target.here.home)
+    here = short_path(place.base or target.here.root, *target.here.homes)
     differ = target.files_differ
     stay = f"{count(len(differ), 'file')} it edited will differ." if differ else ""
     return {"newWorktree": f"{here} stays as it is; undo removes the new folder.", "stay": stay}
@@ -226,21 +226,26 @@ def _branch_obstacles(
 ) -> dict[str, str]:
     obstacles: dict[str, str] = {}
     branch = branch_at(state, place, seen)
-    if _candidate(state, place, seen) is None:
+    taken = ""
+    if branch is not None and branch.checked_out_at is not None:
+        where = short_path(branch.checked_out_at, *target.here.homes)
+        taken = f"{state.branch} is checked out in {where}"
+    if free_candidate(state, place, seen) is None:
         obstacles["newWorktree"] = NO_NAME
-    elif branch is not None and branch.checked_out_at is not None:
-        where = short_path(branch.checked_out_at, target.here.home)
-        obstacles["newWorktree"] = f"{state.branch} is checked out in {where}"
+    elif taken:
+        obstacles["newWorktree"] = taken
     elif branch is None and kind is not DriftKind.BRANCH_DELETED:
         obstacles["newWorktree"] = f"{state.branch} could not be looked at"
     if kind is DriftKind.BRANCH_DELETED:
         if state.sha is None:
             obstacles["newWorktree"] = "the commit it was at is not known"
-        elif commit_drift(state, place, seen) is DriftKind.COMMIT_GONE:
+        elif commit_is_gone(state, place.anchor, seen):
             obstacles["newWorktree"] = f"the commit {short_sha(state.sha)} is gone too"
         return obstacles
     switch = switchable(state, place, seen)
-    if isinstance(switch, str):
+    if taken:
+        obstacles["switch"] = taken
+    elif isinstance(switch, str):
         obstacles["switch"] = switch
     elif switch.overwritten:
         obstacles["switch"] = (

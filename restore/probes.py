@@ -85,11 +85,13 @@ class Unseen(Observation, frozen=True):
 
 
 class FolderSeen(Observation, frozen=True):
-    """`kind`: absent, folder, file or unreadable. Device and inode are 0 when absent."""
+    """`kind`: absent, folder, file or unreadable. Device and inode are 0 when absent. `canonical` is
+    the path with its symbolic links resolved, also of what is absent; empty when that is not known."""
 
     kind: str
     device: int = 0
     inode: int = 0
+    canonical: str = ""
 
 
 class NoRepository(Observation, frozen=True):

@@ -89,9 +89,9 @@ def recover(restore: Unfinished, seen: Seen) -> Recovery:
         if all(holds(condition, seen) for condition in step.ensures):
             undo.append((n, step.undo))
         elif not all(holds(condition, seen) for condition in step.expects):
-            stuck.append(f"{step.title} is neither as before nor as after; it was left as it is.")
+            stuck.append(f"“{step.title}” is neither as before nor as after; it was left as it is.")
         elif restore.states[n] == "begun" and _half_switched(step.do, seen):
-            notes.append(f"{step.title} was cut off: HEAD is as before, look at `git status` there.")
+            notes.append(f"“{step.title}” was cut off: HEAD is as before, look at `git status` there.")
     return Recovery(
         restore_id=restore.restore_id,
         verdict=Verdict.ROLL_BACK,

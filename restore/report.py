@@ -21,7 +21,7 @@ from resumed.restore.asking import Stopped
 from resumed.restore.context import RestoreContext
 from resumed.restore.snapshot import Record
 from resumed.restore.subsystem import Restoration, Target
-from resumed.restore.wording import agent_name, count, short_path
+from resumed.restore.wording import agent_name, count, sentence, short_path
 
 STALE = (Status.INVALIDATED, Status.DEGRADED, Status.FAILED, Status.SKIPPED)
 PARTIAL = (Status.INVALIDATED, Status.DEGRADED, Status.FAILED)
@@ -30,7 +30,8 @@ ROUNDS = 2
 
 class Findings(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that the conversation found out, as the report needs it. `reason` says why it was
-    rolled back, `stuck` are sentences on what could not be."""
+    rolled back, `stuck` are sentences on what could not be; `left`: what failed left something behind,
+    which the reason names."""
 
     record: Record
     context: RestoreContext
@@ -43,6 +44,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Outcome | None
     reason: str = ""
     stuck: tuple[str, ...] = ()
+    left: bool = False
 
 
 def build_report(findings: Findings) -> RestoreReport:
@@ -58,7 +60,7 @@ def build_report(findings: Findings) -> RestoreReport:
         session_id=context.session_id if applied else None,
         resumed_from=previous.session_id if previous and applied else None,
         agent=record.agent,
-        run=len(record.runs) + 1,
+        run=_number(record),
         outcome=outcome,
         headline=_headline(findings, outcome),
         stopped_at=record.last_active_at,
@@ -68,10 +70,15 @@ def build_report(findings: Findings) -> RestoreReport:
         drifts=findings.drifts,
         answers=findings.answers,
         record=_record(findings, applied),
-        differences=_differences(findings),
+        differences=_differences(findings, applied),
         handover=_handover(findings) if applied else "",
         question=_question(findings) if outcome is Outcome.NEEDS_ANSWER else None,
     )
+
+
+def _number(record: Record) -> int:
+    """Which run this is. One that was restored and that no agent took up was none."""
+    return 1 + sum(run.started for run in record.runs)
 
 
 def _outcome(findings: Findings) -> Outcome:
@@ -89,7 +96,7 @@ def _headline(findings: Findings, outcome: Outcome) -> str:
     blocking = next((d for d in findings.drifts if d.severity is not Severity.INFORM), None)
     why = f"{blocking.title} {blocking.reason}" if blocking else ""
     untouched = "Nothing was changed or started."
-    sentence = findings.stopped.sentence if findings.stopped else ""
+    said = findings.stopped.sentence if findings.stopped else ""
     if outcome is Outcome.RESTORED:
         handed = [h for r in findings.restorations.values() for h in r.handed]
         needs = "" if not handed else f" {count(len(handed), 'thing')} needs you."
@@ -102,14 +109,18 @@ def _headline(findings: Findings, outcome: Outcome) -> str:
     if outcome is Outcome.NEEDS_ANSWER:
         asked = findings.stopped.drifts if findings.stopped else ()
         first = asked[0].title if asked else why
-        return " ".join(part for part in (f"Not resumed yet: {first}", sentence, untouched) if part)
+        return " ".join(part for part in (f"Not resumed yet: {first}", said, untouched) if part)
     if outcome is Outcome.ROLLED_BACK:
-        why = f"{findings.reason.rstrip('.')}."
-        undone = " ".join(findings.stuck) if findings.stuck else "Everything is as it was before."
-        return f"Not resumed: {why} {undone}"
+        return f"Not resumed: {sentence(findings.reason)} {_undone(findings)}"
     if outcome is Outcome.REFUSED:
         return f"Not resumed: {why} {untouched}"
     return f"Left as it is. {untouched}"
+
+
+def _undone(findings: Findings) -> str:
+    if findings.stuck:
+        return " ".join(findings.stuck)
+    return "The rest is as it was before." if findings.left else "Everything is as it was before."
 
 
 def _stopped(record: Record) -> str:
@@ -137,7 +148,7 @@ def _six(findings: Findings, applied: bool) -> SixQuestions:
     return SixQuestions(
         who=Evidence(
             holds=True,
-            summary=f"the same conversation, run {len(record.runs) + 1}",
+            summary=f"the same conversation, run {_number(record)}",
             evidence=(
                 f"thread {record.thread_id}",
                 f"session {context.session_id if applied else 'not started'}",
@@ -195,13 +206,17 @@ def _record(findings: Findings, applied: bool) -> WireRecord:
     )
 
 
-def _differences(findings: Findings) -> tuple[Difference, ...]:
+def _differences(findings: Findings, applied: bool) -> tuple[Difference, ...]:
     rows: dict[str, Difference] = {}
     for drift in findings.drifts:
         if drift.kind is DriftKind.DANGLING_OPERATION:
             continue
+        settled = findings.restorations.get(drift.subsystem) if applied else None
+        became = settled.now if settled else {}
         for row in drift.differences:
-            rows.setdefault(row.what, row)
+            now = became.get(row.what, row.now)
+            if row.what not in became or now != row.recorded:
+                rows.setdefault(row.what, msgspec.structs.replace(row, now=now))
     return tuple(rows.values())
 
 
@@ -209,7 +224,7 @@ def _handover(findings: Findings) -> str:
     told = [line for name in findings.order for line in findings.restorations[name].told]
     if not told:
         return ""
-    root = short_path(findings.target.root or "", findings.context.here.home)
+    root = short_path(findings.target.root or "", *findings.context.here.homes)
     head = f"You were interrupted and continue in {root}. What changed since you stopped:"
     return "\n".join((head, *(f"- {line}" for line in dict.fromkeys(told))))
 

@@ -19,6 +19,7 @@ from resumed.restore.events.journal import RestoreClosed, RestorePlanned
 from resumed.restore.launch import launch_facts
 from resumed.restore.operation_files import doubtful_paths
 from resumed.restore.order import in_restore_order
+from resumed.restore.place import later_probes
 from resumed.restore.probes import Seen
 from resumed.restore.report import Findings, build_report
 from resumed.restore.snapshot import Record
@@ -77,7 +78,7 @@ def resume(record: Record, subsystems: Sequence[Subsystem[Any]], context: Restor
     if failure is None:
         return (yield from _close(session))
     stuck = yield from roll_back(session.ledger)
-    if isinstance(failure, Stopped) and not stuck:
+    if isinstance(failure, Stopped) and not stuck and not session.ledger.left:
         return (yield from _close(session, stopped=failure))
     reason = failure.sentence or NOT_AS_ANSWERED if isinstance(failure, Stopped) else failure
     return (yield from _close(session, outcome=Outcome.ROLLED_BACK, reason=reason, stuck=stuck))
@@ -112,7 +113,7 @@ def look_at_place(session: Session) -> Generator[Effect, Any, tuple[Drift, ...]]
     place, files = session.subsystem(PLACE), session.subsystem(FILES)
     state = session.state(PLACE)
     blank = Target(here=session.context.here, recorded_root=state.root)
-    seen: Seen = yield Observe(place.probes(state, blank))
+    seen = yield from _observe_place(session, blank)
     at_hand = place_settle.tentative(state, seen, blank)
     differ: tuple[str, ...] | None = None
     if at_hand.root is not None:
@@ -142,6 +143,14 @@ def look_at_rest(session: Session) -> Generator[Effect, Any, tuple[Drift, ...]]:
     return tuple(drift for subsystem in others for drift in session.drifts[subsystem.name])
 
 
+def _observe_place(session: Session, blank: Target) -> Generator[Effect, Any, Seen]:
+    """Everything about the place; what to ask beside it may be known only after a first look."""
+    state = session.state(PLACE)
+    seen: Seen = yield Observe(session.subsystem(PLACE).probes(state, blank))
+    more = later_probes(state, seen, blank)
+    return seen | (yield Observe(more)) if more else seen
+
+
 def _look_again_at_place(
     session: Session,
 ) -> Generator[Effect, Any, tuple[tuple[Drift, ...], Target | None]]:
@@ -151,7 +160,7 @@ def _look_again_at_place(
     blank = Target(
         here=session.context.here, recorded_root=state.root, files_differ=session.target.files_differ
     )
-    seen: Seen = yield Observe(place.probes(state, blank))
+    seen = yield from _observe_place(session, blank)
     drifts = place.drift(state, seen, blank)
     return drifts, place_settle.settle(state, seen, session.interview.choices(drifts), blank)
 
@@ -177,7 +186,7 @@ def _apply(session: Session) -> Generator[Effect, Any, Stopped | str | None]:
             if reason is None:
                 continue
             if name in ROLLS_BACK:
-                return f"{step.title}: {reason}"
+                return f"“{step.title}” did not work: {reason}"
             failed[name] = reason
             _override(session, name, Status.FAILED, reason)
             break
@@ -279,6 +288,7 @@ def _close(
         outcome=outcome,
         reason=reason,
         stuck=stuck,
+        left=session.ledger.left,
     )
     report = build_report(findings)
     if report.outcome in LAUNCHABLE:

@@ -11,13 +11,15 @@ from resumed.restore.subsystem import Subsystem
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
     """One run of a thread, as its session stream (or foreign file) says. `ended` is `None` while
-    nothing recorded its end; `own` is false for a foreign file."""
+    nothing recorded its end; `own` is false for a foreign file; `started` is false for a restored run
+    that no agent has taken up."""
 
     session_id: str
     started_at: str
     reason: str
     own: bool
     ended: str | None = None
+    started: bool = True
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):

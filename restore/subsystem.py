@@ -13,11 +13,18 @@ State = TypeVar("State")
 
 
 class Here(msgspec.Struct, frozen=True, kw_only=True):
-    """Where Resume was pressed. `root` is the daemon's workspace; `home` is only for wording."""
+    """Where Resume was pressed. `root` is the daemon's workspace, its symbolic links resolved; `home`
+    is only for wording, `real_home` the same with its links resolved."""
 
     root: str
     home: str
     agent: str
+    real_home: str = ""
+
+    @property
+    def homes(self) -> tuple[str, str]:
+        """Both ways to write the home folder."""
+        return self.home, self.real_home
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,8 +32,9 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
     `root` is the work tree's top level and `cwd` the folder in it. While the folder does not exist
     yet, or is not yet switched, its files are those of `commit` in the repository at `repository`.
-    `recorded_root` is the folder that recorded paths are relative to. Before the place is settled
-    `root` is `None`.
+    `recorded_root` is the folder that recorded paths are relative to, as the record writes it;
+    `canonical_root` is the same with its symbolic links resolved, where that is known. Before the
+    place is settled `root` is `None`. `worktree_id` is ours, where the place is known to us.
 
     With a switch, `carried` are uncommitted files (relative) that stay as they are in the folder.
     `files_differ` are touched files that differ in the folder as it is (`None`: not compared);
@@ -35,10 +43,12 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
     here: Here
     recorded_root: str
+    canonical_root: str = ""
     root: str | None = None
     cwd: str | None = None
     branch: str | None = None
     sha: str | None = None
+    worktree_id: str | None = None
     repository: str | None = None
     commit: str | None = None
     carried: tuple[str, ...] = ()
@@ -50,7 +60,8 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 class Restoration(msgspec.Struct, frozen=True, kw_only=True):
     """What one subsystem restores: its status if the steps succeed, why, one line for people, and
     the steps. `told` are sentences for the handover note; `handed` are things left to a person;
-    `unknown` is what we cannot know; `keys` names what was invalidated; `rerun` are commands."""
+    `unknown` is what we cannot know; `keys` names what was invalidated; `rerun` are commands; `now`
+    says what became of a difference, by its name."""
 
     status: Status
     reason: str
@@ -62,6 +73,7 @@ class Restoration(msgspec.Struct, frozen=True, kw_only=True):
     unknown: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     rerun: tuple[str, ...] = ()
+    now: dict[str, str] = {}
 
 
 Choices = dict[str, Answer]

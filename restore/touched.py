@@ -73,12 +73,27 @@ def hashed(files: dict[str, Touched], path: str, before: str | None, after: str)
 
 
 def relative(path: str, target: Target) -> str:
-    """The path relative to the recorded root, or absolute when it lies outside."""
+    """The path relative to the recorded root by whichever of its names it has, or absolute when it
+    lies outside."""
     root = target.recorded_root.rstrip("/")
     if not root:
         return posixpath.normpath(path)
     whole = posixpath.normpath(posixpath.join(root, path))
-    return whole[len(root) + 1 :] if whole.startswith(root + "/") else whole
+    for name in (root, *_other_names(target)):
+        if whole.startswith(name + "/"):
+            return whole[len(name) + 1 :]
+    return whole
+
+
+def moved(path: str, before: tuple[str, ...], after: str) -> str:
+    """The path after the root that it is in, by one of the names in `before`, went to `after`."""
+    if path.startswith(after.rstrip("/") + "/"):
+        return path
+    for name in before:
+        inside = name.rstrip("/") + "/"
+        if path.startswith(inside):
+            return posixpath.join(after, path[len(inside) :])
+    return path
 
 
 def probe_for(path: str, target: Target) -> AnyProbe | None:
@@ -140,6 +155,16 @@ def _move(files: dict[str, Touched], source: str, destination: str) -> None:
     if known is None or known.before != ABSENT:
         before = known.before if known is not None else None
         files[source] = Touched(path=source, change="delete", sha256=ABSENT, before=before)
+
+
+def _other_names(target: Target) -> tuple[str, ...]:
+    """The recorded root with its symbolic links resolved, and with the home folder as people write it."""
+    root, (home, real_home) = target.canonical_root.rstrip("/"), target.here.homes
+    if not root:
+        return ()
+    if home and real_home and root.startswith(real_home + "/"):
+        return root, home + root[len(real_home) :]
+    return (root,)
 
 
 def _carried(inside: str, target: Target) -> bool:

@@ -28,10 +28,11 @@ IN_PROGRESS_WORDS = {
 AGENT_WORDS = {"codex": "Codex", "claude_code": "Claude Code"}
 
 
-def short_path(path: str, home: str) -> str:
-    """Write the home folder as `~`."""
-    if home not in ("", "/") and (path == home or path.startswith(home + "/")):
-        return "~" + path[len(home) :]
+def short_path(path: str, *homes: str) -> str:
+    """Write the home folder as `~`; it may go by several paths."""
+    for home in homes:
+        if home not in ("", "/") and (path == home or path.startswith(home + "/")):
+            return "~" + path[len(home) :]
     return path
 
 
@@ -63,6 +64,12 @@ def agent_name(agent: str) -> str:
 def operation_name(in_progress: str | None) -> str:
     """The git operation that is half finished."""
     return IN_PROGRESS_WORDS.get(in_progress or "", "git operation")
+
+
+def sentence(text: str) -> str:
+    """The text with a capital letter, and a full stop where it has no end."""
+    ended = text if text.endswith((".", "!", "?")) else f"{text}."
+    return ended[:1].upper() + ended[1:]
 
 
 def one_line(text: str, limit: int = 60) -> str:

@@ -20,13 +20,12 @@ _LONGEST_LINE = 64 * 1024 * 1024
 _NOT_STARTED = "The agent was not started."
 
 
-def prepare(plan: LaunchPlan, done: Callable[[LaunchStep], None], seconds: float = STEP_SECONDS) -> None:
+def prepare(plan: LaunchPlan, done: Callable[[LaunchStep], None], seconds: float = STEP_SECONDS) -> int:
     """Run the steps before the start, each within `seconds`; `done` is told of each.
 
-    Raises `Failure` at the first that fails.
+    Returns the planned folder, opened, for `start`. Raises `Failure` at the first step that fails.
     """
     folder = _opened(plan)
-    os.close(folder)
     for step in plan.before:
         program = _program(step.argv[0], plan)
         try:
@@ -34,12 +33,21 @@ def prepare(plan: LaunchPlan, done: Callable[[LaunchStep], None], seconds: float
         except TimeoutError as error:
             raise _failed(step, f"{step.argv[0]} did not answer within {seconds:g} s") from error
         done(step)
+    return folder
 
 
-def start(plan: LaunchPlan) -> NoReturn:
-    """Become the agent, in the planned folder. Raises `Failure` when the folder or the agent is gone."""
+def start(plan: LaunchPlan, folder: int) -> NoReturn:
+    """Become the agent in the folder that `prepare` opened. Raises `Failure` when the folder is not at
+    its place any more (the agent is also told its name), or the agent is gone."""
     program = _program(plan.argv[0], plan)
-    folder = _opened(plan)
+    now = _opened(plan)
+    same = os.path.sameopenfile(now, folder)
+    os.close(now)
+    if not same:
+        raise Failure(
+            f"{plan.folder} is another folder than it was a moment ago.",
+            "The agent was not started anywhere. Resume again to be asked where.",
+        )
     os.fchdir(folder)
     os.close(folder)
     # Python ignores these two; a program that we become would inherit that.
@@ -84,13 +92,17 @@ async def _speak(step: LaunchStep, program: str, plan: LaunchPlan) -> None:
     )
     assert process.stdin is not None
     assert process.stdout is not None
+    result: object = None
     try:
         for request in step.requests:
             process.stdin.write(to_json(request) + b"\n")
             await process.stdin.drain()
             if "id" in request:
-                _accept(step, await _answer(process.stdout, request["id"]))
+                answer = await _answer(process.stdout, request["id"])
+                result = _accept(step, answer)
         process.stdin.close()
+        if not _holds(result, step.expected):
+            raise _failed(step, f"{step.argv[0]} answered, but did not do it")
     except (ConnectionError, ValueError) as error:
         raise _failed(step, f"{step.argv[0]} went away or wrote no JSON") from error
     finally:
@@ -104,18 +116,28 @@ async def _answer(output: asyncio.StreamReader, identifier: object) -> dict[str,
             message = decode_json(line)
         except Malformed:
             continue
-        if isinstance(message, dict) and message.get("id") == identifier and "method" not in message:
+        if not isinstance(message, dict) or "method" in message:
+            continue
+        if message.get("id") == identifier and type(message["id"]) is type(identifier):
             return message
     return None
 
 
-def _accept(step: LaunchStep, answer: dict[str, Any] | None) -> None:
+def _accept(step: LaunchStep, answer: dict[str, Any] | None) -> object:
     if answer is None:
         raise _failed(step, f"{step.argv[0]} ended without an answer")
     if "result" not in answer or answer.get("error") is not None:
         error = answer.get("error")
         said = error.get("message") if isinstance(error, dict) else None
         raise _failed(step, f"{step.argv[0]} refused: {said or 'without saying why'}")
+    return answer["result"]
+
+
+def _holds(result: object, expected: object) -> bool:
+    """Whether a result has at least what is expected of it."""
+    if not isinstance(expected, dict):
+        return result == expected
+    return isinstance(result, dict) and all(_holds(result.get(key), value) for key, value in expected.items())
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

@@ -217,12 +217,12 @@ def status(as_json: bool, root: Path) -> None:
 
 @main.command()
 @workspace_option
-@click.pass_context
-def serve(ctx: click.Context, root: Path) -> None:
+def serve(root: Path) -> None:
     """Run the background process in the foreground."""
+    from resumed.daemon.__main__ import end
     from resumed.daemon.serve import serve as serve_workspace
 
-    ctx.exit(1 if serve_workspace(root) else 0)
+    end(1 if serve_workspace(root) else 0)
 
 
 @main.command()

@@ -89,6 +89,7 @@ def start_lines(report: RestoreReport, asked_for: str, reader: Reader) -> list[L
     for step in plan.before:
         by_hand = f"{typed('resumed', 'resume', asked_for, '--exec')} does this, the command below does not"
         lines.append(row("First", CARE, f"{step.title}: {by_hand}"))
+    lines += [row("Note", CARE, note) for note in plan.notes]
     return [*lines, Line(row("Start", "", "").head, start_command(plan, reader), copied=True)]
 
 
@@ -105,7 +106,7 @@ def _applied(report: RestoreReport, reader: Reader) -> Iterable[Line]:
     yield row("Stopped", "", f"{reader.when(report.stopped_at)}, {report.stopped}. This is run {report.run}.")
     chosen = _chosen(report)
     if chosen:
-        yield row("Chosen", "", "; ".join(chosen))
+        yield row("Answers", "", "; ".join(chosen))
     found = {subsystem.name: subsystem for subsystem in report.subsystems}
     files = _file_details(report)
     for name, label in _LABELS.items():

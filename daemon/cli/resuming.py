@@ -131,6 +131,6 @@ def _start(report: RestoreReport, console: Console, asker: Asker) -> None:
         if not asker.confirm("Start it as it is?"):
             console.talk.show([Line(f"{QUIET} ", "Not started.")])
             return
-    launching.prepare(plan, lambda step: console.talk.show([Line(f"{DONE} ", step.title)]))
+    folder = launching.prepare(plan, lambda step: console.talk.show([Line(f"{DONE} ", step.title)]))
     console.out.stream.flush()
-    launching.start(plan)
+    launching.start(plan, folder)

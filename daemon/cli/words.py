@@ -3,6 +3,7 @@
 Whatever an agent wrote may hold escape sequences: nothing is printed that has not gone through `clean`.
 """
 
+import os
 import re
 import shlex
 from datetime import datetime, timedelta
@@ -89,4 +90,19 @@ def _quoted(word: str) -> str:
         return word
     if _HARD_IN_DOUBLE_QUOTES.isdisjoint(word) and word.isprintable() and word:
         return f'"{word}"'
+    if clean(word) != word or not word.isprintable():
+        return _escaped(word)
     return shlex.quote(word)
+
+
+def _escaped(word: str) -> str:
+    """A form that shows and means the same: cleaned for showing, the word itself would name another."""
+    shown = []
+    for character in word:
+        if character in "\\'":
+            shown.append("\\" + character)
+        elif character.isprintable() and clean(character) == character:
+            shown.append(character)
+        else:
+            shown += [f"\\x{byte:02x}" for byte in os.fsencode(character)]
+    return f"$'{''.join(shown)}'"

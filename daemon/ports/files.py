@@ -29,14 +29,15 @@ async def file(path: str, limit: int = CONTENT_LIMIT) -> FileSeen | Unseen:
 
 
 def _folder(path: str) -> FolderSeen:
+    canonical = os.path.realpath(path)
     try:
         seen = os.stat(path)
     except OSError as error:
-        return FolderSeen("absent" if error.errno in _ABSENT else "unreadable")
+        return FolderSeen("absent" if error.errno in _ABSENT else "unreadable", canonical=canonical)
     if not stat.S_ISDIR(seen.st_mode):
-        return FolderSeen("file", seen.st_dev, seen.st_ino)
+        return FolderSeen("file", seen.st_dev, seen.st_ino, canonical)
     kind = "folder" if os.access(path, os.R_OK | os.X_OK) else "unreadable"
-    return FolderSeen(kind, seen.st_dev, seen.st_ino)
+    return FolderSeen(kind, seen.st_dev, seen.st_ino, canonical)
 
 
 def _file(path: str, limit: int) -> FileSeen | Unseen:

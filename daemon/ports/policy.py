@@ -4,6 +4,8 @@ A file that cannot be understood is not known; it is never "no limit".
 """
 
 import asyncio
+import os
+import stat
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -58,7 +60,12 @@ class Policy:
 
 
 def _own(path: str) -> _Limit:
-    permissions = _table(path).get("permissions", {})
+    table = _table(path)
+    # A misspelt limit must not be no limit.
+    strangers = sorted(table.keys() - {"permissions"})
+    if strangers:
+        raise _Malformed(f"{path}: there is no setting {strangers[0]!r}")
+    permissions = table.get("permissions", {})
     if not isinstance(permissions, dict):
         raise _Malformed(f"{path}: permissions is not a table")
     unknown = sorted(permissions.keys() - {"approval", "sandbox"})
@@ -105,9 +112,15 @@ def _narrowest(order: Sequence[str], limits: Sequence[str | None]) -> str | None
 
 def _table(path: str) -> dict[str, object]:
     try:
-        with open(path, "rb") as file:
+        # Not blocking: what is no regular file (a pipe, say) must not hold up a worker for ever.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise _Malformed(f"{path} is no regular file")
             return tomllib.load(file)
     except FileNotFoundError:
+        if os.path.islink(path):
+            raise _Malformed(f"{path} points to nothing") from None
         return {}
     except OSError as error:
         raise _Malformed(f"{path} could not be read: {error.strerror}") from error

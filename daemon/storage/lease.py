@@ -58,8 +58,12 @@ def acquire(layout: Layout, thread_id: str, holder: LeaseHolder) -> Lease | Leas
         return _hint(path.read_bytes())
     # One write, then the cut: a reader sees the old hint or the new one, each ended by a newline.
     hint = msgspec.json.encode(holder) + b"\n"
-    os.pwrite(descriptor, hint, 0)
-    os.ftruncate(descriptor, len(hint))
+    try:
+        os.pwrite(descriptor, hint, 0)
+        os.ftruncate(descriptor, len(hint))
+    except OSError:
+        os.close(descriptor)
+        raise
     return Lease(holder, descriptor)
 
 

@@ -199,7 +199,9 @@ class OperationResolved(Payload):
 
 
 class WorktreeBound(Payload):
-    """The run is in this folder from here on. `cause`: start, userChoice, agentTool, agentSilent."""
+    """The run is in this folder from here on. `cause`: start, userChoice, agentTool, agentSilent.
+    `moved_from` are the names of the root that recorded paths were relative to until now, where the
+    work goes on in another one; `made`: the folder was made for it, as a linked work tree."""
 
     cwd: str
     cause: str
@@ -208,6 +210,8 @@ class WorktreeBound(Payload):
     worktree_id: str | None = None
     branch: str | None = None
     sha: str | None = None
+    moved_from: tuple[str, ...] = ()
+    made: bool = False
 
 
 class Goal(msgspec.Struct, frozen=True, kw_only=True):

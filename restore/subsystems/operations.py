@@ -15,6 +15,7 @@ from resumed.restore.events.session import (
     OperationSettled,
     ResultStored,
     StateInvalidated,
+    WorktreeBound,
 )
 from resumed.restore.operation_effects import (
     READ_NOTE,
@@ -28,18 +29,19 @@ from resumed.restore.operation_effects import (
     verdict,
 )
 from resumed.restore.operation_files import Differing, differing, file_drift, kept, loss, note
+from resumed.restore.operation_loss import loss_record, losses
 from resumed.restore.operation_state import Open, OperationsState
 from resumed.restore.probes import AnyProbe, Seen
 from resumed.restore.steps import RecordState, Step
 from resumed.restore.subsystem import Choices, Restoration, Target
-from resumed.restore.wording import count
+from resumed.restore.wording import count, sentence
 
 
 class Operations:
     """See the module."""
 
     name: ClassVar[str] = "operations"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     after: ClassVar[tuple[str, ...]] = ("conversation",)
     handles: ClassVar[tuple[type[Payload], ...]] = (
         OperationBegun,
@@ -47,6 +49,7 @@ class Operations:
         ResultStored,
         OperationResolved,
         StateInvalidated,
+        WorktreeBound,
     )
     state_type: ClassVar[type[OperationsState]] = OperationsState
 
@@ -68,6 +71,8 @@ class Operations:
                 operation_state.resolve(state, resolved)
             case StateInvalidated(subsystem="operations") as invalidated:
                 operation_state.forget(state, invalidated)
+            case WorktreeBound() as bound:
+                operation_state.move(state, bound)
         return state
 
     def probes(self, state: OperationsState, target: Target) -> tuple[AnyProbe, ...]:
@@ -100,24 +105,22 @@ class Operations:
         if verdicts:
             steps.append(_resolution(verdicts))
         if lost:
-            steps.append(_invalidation(lost, target))
+            steps.append(_invalidation(lost, loss_record(choices, target)))
         done = f"{count(sum(state.counts.values()), 'action')}, none repeated"
-        where = "the folder that was made new" if target.recreated else "the branch you stay on"
+        told_loss = losses(lost, choices, target)
         return Restoration(
             status=Status.INVALIDATED if lost else Status.RESTORED,
-            reason=f"edits of the agent are missing from {where}"
-            if lost
-            else "every action is on record and none was repeated",
-            summary=f"{done}; its edits of {count(len(lost), 'file')} are missing here" if lost else done,
+            reason=told_loss.reason if lost else "every action is on record and none was repeated",
+            summary=f"{done}; {told_loss.summary}" if lost else done,
             details=(
                 *(loss(each) for each in lost),
                 *(kept(each) for each in differs if not each.lost),
-                *(f"{each.title} was cut off: {_words(each, found)}" for each, found, _ in verdicts),
+                *(_cut_off(each, ": ", _words(each, found)) for each, found, _ in verdicts),
             ),
             steps=tuple(steps),
             told=(
                 *(note(each) for each in differs),
-                *(f"{each.title} was cut off; {_note(each, found)}" for each, found, _ in verdicts),
+                *(_cut_off(each, "; ", _note(each, found)) for each, found, _ in verdicts),
             ),
             handed=unsure,
             unknown=("databases and servers outside this folder",) if unsure else (),
@@ -171,10 +174,10 @@ def _resolution(verdicts: list[tuple[Open, str, str]]) -> Step:
     )
 
 
-def _invalidation(lost: tuple[Differing, ...], target: Target) -> Step:
+def _invalidation(lost: tuple[Differing, ...], why: str) -> Step:
     return Step(
         subsystem="operations",
-        title="Record which edits are missing here",
+        title="Record which edits no longer count here",
         do=RecordState(
             events=(
                 (
@@ -182,12 +185,16 @@ def _invalidation(lost: tuple[Differing, ...], target: Target) -> Step:
                     {
                         "subsystem": "operations",
                         "keys": [each.file.path for each in lost],
-                        "reason": "missing from a folder made new" if target.recreated else "other branch",
+                        "reason": why,
                     },
                 ),
             )
         ),
     )
+
+
+def _cut_off(operation: Open, mark: str, rest: str) -> str:
+    return f"{sentence(operation.title + ' was cut off')[:-1]}{mark}{rest}"
 
 
 def _words(operation: Open, found: str) -> str:

@@ -25,7 +25,6 @@ from resumed.restore.permission_grant import (
 from resumed.restore.probes import AnyProbe, CeilingProbe, Seen
 from resumed.restore.steps import RecordState, Step
 from resumed.restore.subsystem import Choices, Restoration, Target
-from resumed.restore.wording import one_line
 
 
 class Permissions:
@@ -70,7 +69,7 @@ class Permissions:
         found = [
             permission_wording.loose_sandbox() if capped(state, limit)[1] == SANDBOXES[-1] else None,
             permission_wording.loose_approval() if bypasses(state, limit) else None,
-            permission_wording.stricter(state, limit),
+            permission_wording.stricter(state, limit, target),
             permission_wording.looser(state, limit),
             permission_wording.plan_mode(target) if state.mode == "plan" else None,
             permission_wording.active_goal(state, target) if state.goal_status == "active" else None,
@@ -81,11 +80,6 @@ class Permissions:
         """Record what the new run may do."""
         granted = grant(state, seen, choices, target)
         limit = ceiling(seen, target)
-        told = []
-        if granted.mode == "plan":
-            told.append("You are still in plan mode: propose, do not edit.")
-        if granted.pause_goal:
-            told.append(f"Your goal “{one_line(state.objective or '')}” is paused until the user says so.")
         known = recorded(state)
         if known is None:
             reason = "the record does not say; the safest was taken"
@@ -104,8 +98,9 @@ class Permissions:
                     do=RecordState(events=(("permissions_set", _event(limit, granted)),)),
                 ),
             ),
-            told=tuple(told),
+            told=permission_wording.told(state, granted),
             unknown=() if limit.readable else ("what the policy here allows",),
+            now=permission_wording.settled(state, granted),
         )
 
     def view(self, state: PermissionsState) -> PermissionsView:

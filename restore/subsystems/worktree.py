@@ -6,34 +6,32 @@ itself is never it. HEAD moves only by a recorded choice.
 
 from typing import ClassVar
 
+import msgspec
+
 from resumed.protocol.restore import Drift, DriftKind, Status
 from resumed.protocol.threads import PlaceView
-from resumed.restore import place_question, place_settle, place_wording
+from resumed.restore import place_outcome, place_question, place_settle, place_wording
 from resumed.restore.drift import informed
 from resumed.restore.events.envelope import Event, Payload
+from resumed.restore.events.journal import RestoreClosed
 from resumed.restore.events.session import SessionMeta, WorktreeBound
 from resumed.restore.events.worktree import WorktreeMeta
-from resumed.restore.place import (
-    Place,
-    WorktreeState,
-    branch_drift,
-    commit_drift,
-    judge,
-    place_probes,
-    tree_equal,
-)
+from resumed.restore.lifecycle import RESUME
+from resumed.restore.place import Left, Place, WorktreeState, judge, place_probes, strayed
+from resumed.restore.place_head import branch_drift, commit_drift, tree_equal
 from resumed.restore.probes import AnyProbe, Seen
 from resumed.restore.steps import RecordState, Step
 from resumed.restore.subsystem import Choices, Restoration, Target
+from resumed.restore.unknowns import place_unknowns
 
 
 class Worktree:
     """See the module."""
 
     name: ClassVar[str] = "worktree"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     after: ClassVar[tuple[str, ...]] = ("environment",)
-    handles: ClassVar[tuple[type[Payload], ...]] = (SessionMeta, WorktreeBound, WorktreeMeta)
+    handles: ClassVar[tuple[type[Payload], ...]] = (SessionMeta, WorktreeBound, WorktreeMeta, RestoreClosed)
     state_type: ClassVar[type[WorktreeState]] = WorktreeState
 
     def initial(self) -> WorktreeState:
@@ -47,8 +45,12 @@ class Worktree:
                 _begin(state, meta)
             case WorktreeBound() as bound:
                 _bind(state, bound)
-            case WorktreeMeta() as meta if meta.worktree_id == state.worktree_id:
-                state.kind = meta.evidence.get("kind", "")
+            case WorktreeMeta() as meta:
+                state.kinds[meta.worktree_id] = meta.evidence.get("kind", "")
+                state.kind = state.kinds.get(state.worktree_id or "", "")
+            case RestoreClosed():
+                # It is read only of a run that an agent took up: now the agent has been told.
+                state.restoring, state.left = False, None
         return state
 
     def probes(self, state: WorktreeState, target: Target) -> tuple[AnyProbe, ...]:
@@ -59,7 +61,7 @@ class Worktree:
         """The place itself, then what is half finished there, then its branch or its commit."""
         place = judge(state, seen, target)
         found: list[Drift] = []
-        if state.silent:
+        if strayed(state, seen):
             found.append(place_wording.silent_switch(state, place, seen, target))
         if place.kind is not None:
             found.append(place_question.place_question(state, place, seen, target))
@@ -88,9 +90,10 @@ class Worktree:
         return Restoration(
             status=Status.RESTORED,
             reason="as you chose" if own else "as recorded",
-            summary=place_wording.summary(state, place, target),
+            summary=place_outcome.summary(state, place, choices, target),
             steps=steps,
-            told=place_wording.told(state, place, choices, target),
+            told=place_outcome.told(state, place, seen, choices, target),
+            unknown=place_unknowns(state, seen, target),
         )
 
     def view(self, state: WorktreeState) -> PlaceView:
@@ -110,6 +113,7 @@ class Worktree:
 
 def _begin(state: WorktreeState, meta: SessionMeta) -> None:
     """A later run of the same thread begins where it was bound; only the first sets the place."""
+    state.restoring = meta.reason == RESUME
     if state.root:
         return
     state.root = state.cwd = state.last_folder = meta.cwd
@@ -124,22 +128,39 @@ def _bind(state: WorktreeState, bound: WorktreeBound) -> None:
             if bound.cwd != state.cwd and bound.cwd not in state.silent:
                 state.silent.append(bound.cwd)
         return
+    _leave(state, bound)
     state.root, state.root_recorded = bound.root or bound.cwd, bound.root is not None
     state.cwd = state.last_folder = bound.cwd
     state.silent = []
     state.branch = bound.branch
     state.sha = bound.sha
     state.sha_as_of = "last" if bound.root is not None else "start"
-    state.worktree_id = bound.worktree_id or state.worktree_id
+
+
+def _leave(state: WorktreeState, bound: WorktreeBound) -> None:
+    """What a new place does to what is known of the old one. Another work tree never inherits an id."""
+    if not state.restoring:
+        state.left = None
+    elif state.left is None:
+        state.left = Left(root=state.root, branch=state.branch, sha=state.sha, made=bound.made)
+    elif bound.made:
+        state.left = msgspec.structs.replace(state.left, made=True)
+    if bound.worktree_id is not None or bound.made or bound.moved_from:
+        state.worktree_id = bound.worktree_id
+        state.kind = "linked" if bound.made else state.kinds.get(bound.worktree_id or "", "")
 
 
 def _bound(target: Target, choices: Choices) -> dict[str, object]:
+    names = dict.fromkeys((target.recorded_root, target.canonical_root))
     return {
         "cwd": target.cwd or target.root or "",
         "cause": "userChoice" if choices else "start",
         "root": target.root,
+        "worktree_id": target.worktree_id,
         "branch": target.branch,
         "sha": target.sha,
+        "moved_from": [name for name in names if name not in ("", target.root)],
+        "made": target.recreated,
     }
 
 

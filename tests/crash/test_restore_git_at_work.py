@@ -12,7 +12,6 @@ import pytest
 
 from resumed.protocol.errors import ResumedError
 from resumed.protocol.restore import Outcome
-from resumed.protocol.restore import Outcome
 from tests.support import payments
 from tests.support.repository import run_git
 from tests.support.restore_worlds import (

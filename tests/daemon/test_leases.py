@@ -1,5 +1,7 @@
 """A thread is held by one, and whoever comes second is told by whom."""
 
+import errno
+import os
 import uuid
 
 import pytest
@@ -35,4 +37,19 @@ async def test_it_is_free_after_the_block_even_if_it_fails() -> None:
             raise RuntimeError
     assert leases.count == 0
     async with leases.held(thread, OTHER):
+        assert leases.count == 1
+
+
+async def test_a_full_disk_leaks_no_lease(monkeypatch: pytest.MonkeyPatch) -> None:
+    leases, thread = Leases(Layout.open(state_folder()), SystemClock()), str(uuid.uuid4())
+
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("resumed.daemon.storage.lease.os.pwrite", full)
+        with pytest.raises(ResumedError) as refused:
+            await leases.take(thread, EDITOR)
+    assert refused.value.code is ErrorCode.STORAGE_FAILED
+    async with leases.held(thread, EDITOR):
         assert leases.count == 1

@@ -148,3 +148,12 @@ def test_a_holder_without_a_hint_is_not_known(tmp_path: Path, hint: str) -> None
         with pytest.raises(LockHeld) as caught:
             take_lock(lock)
     assert caught.value.pid == 0
+
+
+def test_a_folder_that_others_may_write_is_not_used(tmp_path: Path) -> None:
+    tmp_path.chmod(0o777)
+    with pytest.raises(ResumedError, match="may be written by others"):
+        make_private_folder(tmp_path)
+    tmp_path.chmod(0o755)
+    make_private_folder(tmp_path)
+    assert tmp_path.stat().st_mode & 0o777 == 0o700

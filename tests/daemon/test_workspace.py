@@ -3,9 +3,11 @@
 import os
 from pathlib import Path
 
+from resumed.protocol.threads import ThreadListParams
 from resumed.restore.events.worktree import DaemonRun, WorktreeMeta
 from tests.support.codex import install_recording
 from tests.support.parts import Hearing, opened
+from tests.support.repository import run_git
 
 
 async def test_its_runs_are_on_record_with_a_clean_end(tmp_path: Path) -> None:
@@ -34,3 +36,22 @@ async def test_a_changed_thread_is_told(tmp_path: Path) -> None:
         await workspace.threads.changed(row.thread_id)
         assert [method for method, _ in hearing.heard] == ["thread/updated"]
         assert workspace.status_fields().threads == 1
+
+
+async def test_a_place_whose_repository_is_gone_is_served_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / ".git").write_text("gitdir: /nowhere/.git/worktrees/gone\n")
+    install_recording("v171_read_only", Path(os.environ["CODEX_HOME"]))
+    async with opened(tmp_path) as workspace:
+        assert len((await workspace.threads.page(ThreadListParams(scope="all"))).threads) == 1
+
+
+async def test_another_daemon_that_holds_the_worktrees_record_does_not_keep_it_from_serving(
+    tmp_path: Path,
+) -> None:
+    old = tmp_path / "old"
+    old.mkdir()
+    run_git(old, "init", "-b", "main")
+    async with opened(old):
+        old.rename(tmp_path / "new")
+        async with opened(tmp_path / "new") as workspace:
+            assert (await workspace.threads.page(ThreadListParams())).threads == ()

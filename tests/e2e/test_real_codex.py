@@ -3,6 +3,7 @@
 The agent's folders are temporary, the model is a script on loopback.
 """
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -11,7 +12,8 @@ import pytest
 
 from resumed.daemon.agents.codex.launch import CodexLauncher
 from resumed.daemon.agents.codex.store import CodexStore
-from resumed.protocol.restore import LaunchPlan
+from resumed.protocol.restore import LaunchPlan, Outcome
+from resumed.protocol.threads import ThreadReadParams, ThreadReadResult
 from resumed.restore.effects import LaunchFacts
 from tests.support.codex import build_scratch_repo, install_recording
 from tests.support.codex_program import (
@@ -23,6 +25,7 @@ from tests.support.codex_program import (
 )
 from tests.support.codex_summary import summarise
 from tests.support.responses_server import ResponsesServer
+from tests.support.workspace import client, resume, serving
 
 CALM = "01a22dbd-6721-7b02-8d3d-d77a010ed4f3"
 WITH_GOAL = "01a22d90-e6ee-7860-a1c6-e7197ea494cd"
@@ -54,16 +57,53 @@ def repository(tmp_path: Path) -> Path:
     return build_scratch_repo(tmp_path / "work")[0]
 
 
-def test_the_plan_continues_the_thread_as_recorded(tmp_path: Path, repository: Path) -> None:
-    home = tmp_path / "home"
+async def plan_of_a_restore(repository: Path) -> LaunchPlan:
+    """The plan that pressing Resume ends with, from the real daemon."""
+    report, person = await resume(repository, CALM)
+    assert (report.outcome, person.asked) == (Outcome.RESTORED, [])
+    assert report.launch is not None
+    return report.launch
+
+
+async def thread_read(repository: Path) -> ThreadReadResult:
+    """The thread as the daemon reads it now."""
+    async with client(repository) as connection:
+        result: ThreadReadResult = await connection.call("thread/read", ThreadReadParams(thread=CALM))
+    return result
+
+
+async def test_the_plan_continues_the_thread_as_recorded(
+    tmp_path: Path, repository: Path, hermetic_home: Path
+) -> None:
+    home = hermetic_home
     rollout = install_recording(
-        "v171_on_request_two_turns", home / ".codex", {"/home/dev/repo": str(repository)}
+        "v171_on_request_two_turns",
+        home / ".codex",
+        {"/home/dev/repo": str(repository), "/home/dev/repo-wt": f"{repository}-wt"},
     )
     store = CodexStore(home / ".codex")
+    with serving(repository):
+        read_before = await thread_read(repository)
+        plan = await plan_of_a_restore(repository)
+        await asyncio.to_thread(_continues_as_recorded, home, repository, rollout, store, plan)
+        read_after = await thread_read(repository)
+    assert read_after.thread_id == read_before.thread_id
+    turns = (read_before.conversation.user_turns, read_after.conversation.user_turns)
+    assert turns == (2, 3)
+    assert read_after.place.silent_switches == ()
+    assert (read_after.permissions.approval, read_after.permissions.sandbox) == (
+        "on-request",
+        "workspace-write",
+    )
+    assert len(read_after.runs) == 2
+
+
+def _continues_as_recorded(
+    home: Path, repository: Path, rollout: Path, store: CodexStore, plan: LaunchPlan
+) -> None:
     first = store.read(rollout)
     before = summarise(first)
     recorded = rollout.read_bytes()
-    plan = launch_plan(CALM, repository)
 
     with ResponsesServer(("Answered by the script.",)) as model:
         configure_codex(home, model.url, repository)
@@ -124,18 +164,25 @@ def test_the_pause_step_pauses_the_goal_and_asks_the_model_nothing(tmp_path: Pat
     assert rollout.read_bytes().startswith(recorded)
 
 
-def test_codex_does_not_go_on_elsewhere_when_the_folder_is_gone(tmp_path: Path, repository: Path) -> None:
-    home = tmp_path / "home"
+async def test_codex_does_not_go_on_elsewhere_when_the_folder_is_gone(
+    tmp_path: Path, repository: Path, hermetic_home: Path
+) -> None:
+    home = hermetic_home
     rollout = install_recording(
         "v171_on_request_two_turns", home / ".codex", {"/home/dev/repo": str(repository)}
     )
     recorded = rollout.read_bytes()
-    plan = launch_plan(CALM, repository)
+    with serving(repository):
+        plan = await plan_of_a_restore(repository)
     repository.rename(tmp_path / "away")
+    await asyncio.to_thread(_goes_nowhere, home, tmp_path, repository, plan)
+    assert rollout.read_bytes() == recorded
+
+
+def _goes_nowhere(home: Path, tmp_path: Path, repository: Path, plan: LaunchPlan) -> None:
     with ResponsesServer() as model:
         configure_codex(home, model.url, repository)
         elsewhere = msgspec.structs.replace(plan, folder=str(tmp_path))
         with CodexTerminal(elsewhere, codex_environment(home)) as terminal:
             assert terminal.wait_for_end() != 0
         assert model.requests == []
-    assert rollout.read_bytes() == recorded

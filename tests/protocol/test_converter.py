@@ -1,11 +1,13 @@
 """Bytes to values and back: strict about values, tolerant about unknown fields."""
 
+import os
+
 import pytest
 
 from resumed.protocol.converter import Malformed, decode_json, to_json, to_plain, to_type
 from resumed.protocol.daemon import ClientInfo, InitializeParams
 from resumed.protocol.errors import ErrorCode, ErrorData
-from resumed.protocol.restore import Answer, Answers, Status, SubsystemReport
+from resumed.protocol.restore import Answer, Answers, LaunchPlan, Status, SubsystemReport
 
 PARAMS = {"protocolVersion": "1.0", "client": {"name": "test"}}
 
@@ -66,3 +68,16 @@ def test_a_nested_value_survives_the_round_trip() -> None:
 def test_error_data_leaves_out_what_it_has_not() -> None:
     data = ErrorData(kind=ErrorCode.DRAINING.kind, hint="Connect again.")
     assert decode_json(to_json(data)) == {"kind": "draining", "hint": "Connect again."}
+
+
+def test_a_name_that_is_not_utf8_travels_and_comes_back() -> None:
+    odd = os.fsdecode(b"caf\xe9")
+    plan = LaunchPlan(argv=("codex", "-C", odd), folder=odd)
+    body = to_json(plan)
+    assert body.isascii()
+    assert to_type(decode_json(body), LaunchPlan) == plan
+
+
+def test_a_lone_surrogate_does_not_excuse_what_is_no_json() -> None:
+    with pytest.raises(Malformed):
+        decode_json(b'{"a":"\\ud800"')

@@ -3,23 +3,19 @@ import pytest
 
 from resumed.protocol.restore import DriftKind
 from resumed.restore.place import (
-    Place,
     WorktreeState,
-    branch_at,
-    branch_drift,
-    branch_is_gone,
+    as_recorded,
     candidates,
-    commit_drift,
-    commit_is_gone,
+    canonical,
     folder_in,
     free_candidate,
     judge,
+    later_probes,
     place_probes,
-    recorded_top,
-    relation,
+    recorded_tops,
     same_repository,
-    switchable,
-    tree_equal,
+    strayed,
+    within,
 )
 from resumed.restore.probes import (
     AnyObservation,
@@ -33,12 +29,11 @@ from resumed.restore.probes import (
     RepositorySeen,
     Seen,
     SwitchProbe,
-    SwitchSeen,
     Unseen,
 )
-from resumed.restore.subsystem import Here, Target
-from tests.support.situations import MOVED_TO, SITUATIONS, branch_differs, worktree_removed
-from tests.support.story import BRANCH, COMMITTED, REPO_A, REPO_B, Story, linked_path, payments
+from tests.support.looks import look, state_of, target_at, without
+from tests.support.situations import MOVED_TO, SITUATIONS, worktree_removed
+from tests.support.story import BRANCH, REPO_A, REPO_B, Story, linked_path, payments
 
 PLACES = {
     DriftKind.OTHER_PROJECT: (DriftKind.OTHER_PROJECT, REPO_A),
@@ -48,27 +43,6 @@ PLACES = {
     DriftKind.STUB: (DriftKind.STUB, None),
     DriftKind.OTHER_REPOSITORY: (DriftKind.OTHER_REPOSITORY, None),
 }
-
-
-def target_at(root: str) -> Target:
-    return Target(here=Here(root=root, home="/home/dev", agent="codex"), recorded_root="")
-
-
-def state_of(story: Story) -> WorktreeState:
-    state = story.record.states["worktree"]
-    assert isinstance(state, WorktreeState)
-    return state
-
-
-def look(story: Story, root: str) -> tuple[WorktreeState, Seen, Place]:
-    """The recorded place, everything seen, and the judgement."""
-    state, target = state_of(story), target_at(root)
-    seen = story.world.observe(place_probes(state, target))
-    return state, seen, judge(state, seen, target)
-
-
-def without(seen: Seen, *probes: type) -> Seen:
-    return {probe: Unseen("timeout") if isinstance(probe, probes) else seen[probe] for probe in seen}
 
 
 @pytest.mark.parametrize("kind", SITUATIONS)
@@ -182,6 +156,10 @@ def test_a_worktree_that_is_known_by_its_id_has_moved_with_certainty() -> None:
     assert judge(known, seen, target_at(MOVED_TO)).certain
     main = msgspec.structs.replace(known, worktree_id="w2", kind="main")
     assert judge(main, seen, target_at(MOVED_TO)).kind is DriftKind.GONE
+    story.payments.trees[MOVED_TO].worktree_id = None
+    again = story.world.observe(place_probes(main, target_at(MOVED_TO)))
+    unsure = judge(main, again, target_at(MOVED_TO))
+    assert (unsure.kind, unsure.certain) == (DriftKind.MOVED, False)
     linked = msgspec.structs.replace(known, worktree_id="w2", kind="linked")
     assert judge(linked, seen, target_at(MOVED_TO)).kind is DriftKind.WORKTREE_REMOVED
 
@@ -207,112 +185,119 @@ def test_a_recorded_top_level_inside_another_work_tree_is_a_stub() -> None:
     assert judge(top, seen, target_at(REPO_A)).kind is DriftKind.STUB
 
 
-@pytest.mark.parametrize(
-    ("kind", "commit", "branch"),
-    [
-        (DriftKind.FILE_CHANGED, None, None),
-        (DriftKind.BRANCH_DIFFERS, DriftKind.REWRITTEN, DriftKind.BRANCH_DIFFERS),
-        (DriftKind.BRANCH_DELETED, DriftKind.REWRITTEN, DriftKind.BRANCH_DELETED),
-        (DriftKind.DETACHED, None, DriftKind.DETACHED),
-        (DriftKind.ADVANCED, DriftKind.ADVANCED, None),
-        (DriftKind.REWRITTEN, DriftKind.REWRITTEN, None),
-        (DriftKind.COMMIT_GONE, DriftKind.COMMIT_GONE, None),
-        (DriftKind.WORKTREE_REMOVED, None, None),
-    ],
-)
-def test_what_became_of_branch_and_commit(
-    kind: DriftKind, commit: DriftKind | None, branch: DriftKind | None
-) -> None:
-    story, root = SITUATIONS[kind]()
-    state, seen, place = look(story, root)
-    assert (commit_drift(state, place, seen), branch_drift(state, place, seen)) == (commit, branch)
-
-
-def test_a_branch_that_could_not_be_seen_is_not_called_deleted() -> None:
-    story, root = branch_differs()
-    state, seen, place = look(story, root)
-    hidden = without(seen, BranchProbe)
-    assert branch_at(state, place, hidden) is None
-    assert not branch_is_gone(state, place, hidden)
-    assert branch_drift(state, place, hidden) is DriftKind.BRANCH_DIFFERS
-    assert switchable(state, place, hidden) == "the branch could not be seen"
-
-
-def test_a_history_that_could_not_be_seen_is_not_an_advance() -> None:
-    story, root = SITUATIONS[DriftKind.ADVANCED]()
-    state, seen, place = look(story, root)
-    assert relation(state, place, seen) == "ancestor"
-    hidden = without(seen, HistoryProbe)
-    assert (relation(state, place, hidden), commit_drift(state, place, hidden)) == ("", DriftKind.REWRITTEN)
-    assert not commit_is_gone(state, REPO_A, without(seen, CommitProbe))
-    assert commit_is_gone(WorktreeState(root=REPO_A), REPO_A, seen)
-
-
-def test_equal_trees_are_equal_only_if_seen() -> None:
-    story = payments()
-    story.rewrite({"README.md": b"# Payments\n", "rounding.py": COMMITTED})
-    state, seen, place = look(story, REPO_A)
-    assert commit_drift(state, place, seen) is DriftKind.REWRITTEN
-    assert tree_equal(state, place, seen)
-    assert not tree_equal(state, place, without(seen, CommitProbe))
-    story.rewrite({"README.md": b"other"})
-    state, seen, place = look(story, REPO_A)
-    assert not tree_equal(state, place, seen)
-
-
-def test_when_a_switch_back_is_possible() -> None:
-    story, root = branch_differs()
-    state, seen, place = look(story, root)
-    assert switchable(state, place, seen) == SwitchSeen(carried=("note.txt",))
-    assert (
-        switchable(state, place, without(seen, SwitchProbe)) == "the uncommitted files could not be looked at"
-    )
-    story.payments.trees[REPO_A].in_progress = "merge"
-    assert switchable(*_again(story, root)) == "something is half finished here"
-    story.payments.trees[REPO_A].in_progress = None
-    story.world.check_out(story.payments, "/home/dev/other", BRANCH, "linked")
-    assert switchable(*_again(story, root)) == f"{BRANCH} is checked out in /home/dev/other"
-    del story.payments.branches[BRANCH]
-    del story.payments.trees["/home/dev/other"]
-    assert switchable(*_again(story, root)) == "the branch is gone"
-
-
-def _again(story: Story, root: str) -> tuple[WorktreeState, Place, Seen]:
-    state, seen, place = look(story, root)
-    return state, place, seen
-
-
-def test_an_unborn_head_cannot_be_come_back_to() -> None:
-    story, root = branch_differs()
-    story.payments.trees[REPO_A].sha = None
-    assert switchable(*_again(story, root)) == "this folder has no commit to come back to"
-
-
 def test_names_for_a_new_folder() -> None:
     state = WorktreeState(root=REPO_A, branch="fix/a/b", sha="0123456789")
     assert candidates(f"{REPO_A}/", state) == tuple(f"{REPO_A}.fix-a-b{n}" for n in ("", "-2", "-3"))
     assert candidates(REPO_A, WorktreeState(root=REPO_A, sha="0123456789"))[0] == f"{REPO_A}.0123456"
+    _, _, place = look(payments(), REPO_A)
     first, second, third = candidates(REPO_A, state)
     taken: Seen = {FolderProbe(first): FolderSeen("folder"), FolderProbe(second): Unseen("timeout")}
-    assert free_candidate(REPO_A, state, taken) is None
-    assert free_candidate(REPO_A, state, taken | {FolderProbe(third): FolderSeen("absent")}) == third
+    assert free_candidate(state, place, taken) is None
+    assert free_candidate(state, place, taken | {FolderProbe(third): FolderSeen("absent")}) == third
+    dangling = FolderSeen("absent", canonical="/mnt/elsewhere")
+    assert free_candidate(state, place, taken | {FolderProbe(third): dangling}) is None
 
 
 @pytest.mark.parametrize(
     ("cwd", "inside"),
-    [(REPO_A, "/new"), (f"{REPO_A}/a/b", "/new/a/b"), (f"{REPO_A}-2", "/new"), ("/elsewhere", "/new")],
+    [
+        (REPO_A, "/new"),
+        (f"{REPO_A}/a/b", "/new/a/b"),
+        ("/real/repo-a/a", "/new/a"),
+        (f"{REPO_A}-2", "/new"),
+        ("/elsewhere", "/new"),
+    ],
 )
 def test_the_folder_inside_the_work_tree_stays_the_same(cwd: str, inside: str) -> None:
-    assert folder_in("/new", WorktreeState(root=cwd, cwd=cwd), REPO_A) == inside
+    assert folder_in("/new", WorktreeState(root=cwd, cwd=cwd), (REPO_A, "/real/repo-a", "")) == inside
 
 
 def test_what_recorded_paths_are_relative_to() -> None:
     story = payments()
     state, _, place = look(story, REPO_A)
-    inner = msgspec.structs.replace(state, root=f"{REPO_A}/sub")
-    inside = msgspec.structs.replace(place, anchor=f"{REPO_A}/sub")
-    assert recorded_top(inner, inside) == REPO_A
-    elsewhere = msgspec.structs.replace(inside, base="/real/repo-a")
-    assert recorded_top(inner, elsewhere) == f"{REPO_A}/sub"
-    lost = msgspec.structs.replace(inside, base=None)
-    assert recorded_top(inner, lost) == f"{REPO_A}/sub"
+    assert recorded_tops(state, place) == (REPO_A, REPO_A)
+    inner = msgspec.structs.replace(state, root=f"{LINK}/repo-a/sub")
+    inside = msgspec.structs.replace(place, inside="/sub")
+    assert recorded_tops(inner, inside) == (f"{LINK}/repo-a", REPO_A)
+    renamed = msgspec.structs.replace(state, root=f"{LINK}/alias")
+    assert recorded_tops(renamed, inside) == (REPO_A, REPO_A)
+    assert as_recorded("/a/b/c", "/c") == "/a/b"
+    assert as_recorded("/a/b/c", "/d") == ""
+    assert within("/a/b", "/a/b")
+    assert within("/a/b", "/a/")
+    assert not within("/a/bc", "/a/b")
+
+
+LINK = "/srv/people"
+
+
+def through_a_link(story: Story, **changes: object) -> WorktreeState:
+    """The same record, but written through a link to the home folder."""
+    story.world.links[LINK] = "/home/dev"
+    state = state_of(story)
+    fields = {"root": LINK + state.root.removeprefix("/home/dev")} | changes
+    return msgspec.structs.replace(state, **{"cwd": fields["root"], **fields})
+
+
+def judged(story: Story, state: WorktreeState, root: str) -> tuple[DriftKind | None, str | None, str]:
+    seen = story.world.observe(place_probes(state, target_at(root)))
+    place = judge(state, seen, target_at(root))
+    return place.kind, place.base, place.top
+
+
+def test_a_place_recorded_through_a_link_is_itself() -> None:
+    story = payments()
+    recorded_top = through_a_link(story, root_recorded=True)
+    assert judged(story, recorded_top, REPO_A) == (None, REPO_A, REPO_A)
+    assert judged(story, through_a_link(story), REPO_A) == (None, REPO_A, REPO_A)
+    assert judged(story, through_a_link(story), REPO_B) == (DriftKind.OTHER_PROJECT, REPO_A, REPO_A)
+
+
+def test_a_folder_without_git_that_was_recorded_through_a_link_is_itself() -> None:
+    story = payments()
+    story.world.folders.add("/home/dev/notes")
+    notes = WorktreeState(root=f"{LINK}/notes", cwd=f"{LINK}/notes")
+    through_a_link(story)
+    assert judged(story, notes, "/home/dev/notes")[:2] == (None, "/home/dev/notes")
+
+
+def test_a_deleted_worktree_recorded_through_a_link_is_found_among_the_registered() -> None:
+    story, root = worktree_removed()
+    state = through_a_link(story)
+    assert judged(story, state, root) == (DriftKind.WORKTREE_REMOVED, None, linked_path())
+    inner = f"{LINK}{linked_path().removeprefix('/home/dev')}/sub"
+    state = through_a_link(story, root=inner)
+    seen = story.world.observe(place_probes(state, target_at(root)))
+    place = judge(state, seen, target_at(root))
+    assert (place.kind, place.certain, place.top, place.inside) == (
+        DriftKind.WORKTREE_REMOVED,
+        True,
+        linked_path(),
+        "/sub",
+    )
+    assert recorded_tops(state, place) == (inner.removesuffix("/sub"), linked_path())
+
+
+def test_the_same_folder_by_another_name_is_no_change_of_folder() -> None:
+    story = payments()
+    state = through_a_link(story, silent=[REPO_A], last_folder=REPO_A)
+    seen = story.world.observe(place_probes(state, target_at(REPO_A)))
+    assert not strayed(state, seen)
+    assert canonical(state.root, seen) == REPO_A
+    assert canonical("/never/looked/at", seen) == "/never/looked/at"
+    away = msgspec.structs.replace(state, silent=[REPO_A, REPO_B], last_folder=REPO_B)
+    assert strayed(away, story.world.observe(place_probes(away, target_at(REPO_A))))
+
+
+def test_names_beside_a_place_that_only_the_first_look_found() -> None:
+    story = payments()
+    state, target = through_a_link(story), target_at(REPO_B)
+    seen = story.world.observe(place_probes(state, target))
+    more = later_probes(state, seen, target)
+    assert more == tuple(FolderProbe(name) for name in candidates(REPO_A, state))
+    assert free_candidate(state, judge(state, seen, target), seen) is None
+    both = seen | story.world.observe(more)
+    assert free_candidate(state, judge(state, both, target), both) == candidates(REPO_A, state)[0]
+    assert later_probes(state, both, target) == ()
+    plain = state_of(story)
+    assert later_probes(plain, story.world.observe(place_probes(plain, target)), target) == ()

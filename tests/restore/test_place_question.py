@@ -4,20 +4,17 @@ import msgspec
 import pytest
 
 from resumed.protocol.restore import Choice, Drift, DriftKind
-from resumed.restore.place import WorktreeState, judge, place_probes
+from resumed.restore.place import judge
 from resumed.restore.place_question import place_question
-from resumed.restore.probes import BranchProbe, CommitProbe, FolderProbe, FolderSeen, Unseen
-from resumed.restore.subsystem import Here, Target
+from resumed.restore.probes import BranchProbe, CommitProbe, FolderProbe, FolderSeen
+from tests.support.looks import look, observed, state_of, target_at, without
 from tests.support.situations import SITUATIONS
 from tests.support.story import BRANCH, REPO_A, Story, linked_path, payments
 
 
 def question(story: Story, root: str, *hidden: type) -> Drift:
-    target = Target(here=Here(root=root, home="/home/dev", agent="codex"), recorded_root="")
-    state = story.record.states["worktree"]
-    assert isinstance(state, WorktreeState)
-    seen = story.world.observe(place_probes(state, target))
-    seen = {probe: Unseen("timeout") if isinstance(probe, hidden) else seen[probe] for probe in seen}
+    target, state = target_at(root), state_of(story)
+    seen = without(observed(story, state, target), *hidden)
     return place_question(state, judge(state, seen, target), seen, target)
 
 
@@ -79,6 +76,28 @@ def test_another_checkout_of_the_same_repository_is_not_called_another_project()
     drift = question(story, other)
     assert drift.title == "This conversation belongs to another checkout."
     assert drift.reason.endswith("another checkout of the same repository.")
+
+
+def test_a_move_that_is_certain_is_said_to_be_and_asked_all_the_same() -> None:
+    story, root = SITUATIONS[DriftKind.MOVED]()
+    story.payments.trees[root].worktree_id = "w1"
+    record = msgspec.structs.replace(state_of(story), worktree_id="w1")
+    seen = observed(story, record, target_at(root))
+    drift = place_question(record, judge(record, seen, target_at(root)), seen, target_at(root))
+    assert drift.reason == "Was ~/repo-a; ~/src/repo-a is the same repository; this is certain."
+    assert (drift.severity.value, drift.unattended) == ("block", "stop")
+
+
+def test_a_commit_that_is_not_there_yet_is_not_called_unknown() -> None:
+    story, root = SITUATIONS[DriftKind.STUB]()
+    story.payments.trees[root].sha = None
+    state, seen, place = look(story, root)
+    drift = place_question(state, place, seen, target_at(root))
+    assert choice(drift, "relink").detail == "It is on main (no commits yet)."
+    assert next(row.now for row in drift.differences if row.what == "branch") == "main (no commits yet)"
+    without_sha = msgspec.structs.replace(state, sha=None)
+    drift = place_question(without_sha, place, seen, target_at(root))
+    assert next(row.recorded for row in drift.differences if row.what == "branch") == "fix/payment"
 
 
 def test_what_could_not_be_seen_is_said_to_be_so() -> None:
@@ -173,13 +192,11 @@ def test_people_read_no_ids_and_no_words_of_the_wire(kind: DriftKind) -> None:
 def test_a_folder_that_is_gone_may_be_relinked_where_the_repository_is_the_same() -> None:
     story = payments()
     story.world.rename(REPO_A, "/home/dev/clone")
-    state = story.record.states["worktree"]
-    assert isinstance(state, WorktreeState)
     story.payments.trees["/home/dev/clone"].worktree_id = "w2"
-    record = msgspec.structs.replace(state, worktree_id="w1", kind="main")
-    target = Target(here=Here(root="/home/dev/clone", home="/home/dev", agent="codex"), recorded_root=REPO_A)
-    seen = story.world.observe(place_probes(record, target))
-    assert seen[FolderProbe(REPO_A)] == FolderSeen("absent")
+    record = msgspec.structs.replace(state_of(story), worktree_id="w1", kind="main")
+    target = target_at("/home/dev/clone")
+    seen = observed(story, record, target)
+    assert seen[FolderProbe(REPO_A)] == FolderSeen("absent", canonical=REPO_A)
     drift = place_question(record, judge(record, seen, target), seen, target)
     assert (drift.kind, [each.id for each in drift.choices]) == (DriftKind.GONE, ["relink", "readOnly"])
     assert drift.suggested == "readOnly"

@@ -3,11 +3,21 @@ import pytest
 
 from resumed.protocol.restore import Answer, DriftKind
 from resumed.restore.drift import RULES, drift_id
-from resumed.restore.place import Place, WorktreeState, judge, place_probes
-from resumed.restore.place_settle import PLACE_KINDS, chosen, move, settle, tentative
+from resumed.restore.place import Place, WorktreeState, judge
+from resumed.restore.place_settle import PLACE_KINDS, chosen, move, settle, switches, tentative
 from resumed.restore.probes import BranchProbe, Seen, Unseen
-from resumed.restore.steps import AddWorktree, HeadAt, PathAbsent, RemoveWorktree, Step, SwitchBranch
-from resumed.restore.subsystem import Here, Target
+from resumed.restore.steps import (
+    AddWorktree,
+    HeadAt,
+    PathAbsent,
+    RemoveWorktree,
+    Step,
+    SwitchBranch,
+    holds,
+    probe_of,
+)
+from resumed.restore.subsystem import Target
+from tests.support.looks import observed, state_of, target_at
 from tests.support.situations import MOVED_TO, SITUATIONS
 from tests.support.story import BESIDE, BRANCH, REPO_A, REPO_B, Story, linked_path, payments
 
@@ -17,15 +27,12 @@ def chose(kind: DriftKind, choice: str) -> dict[str, Answer]:
 
 
 def blank(root: str) -> Target:
-    return Target(
-        here=Here(root=root, home="/home/dev", agent="codex"), recorded_root="", files_differ=("rounding.py",)
-    )
+    return target_at(root, files=("rounding.py",))
 
 
 def look(story: Story, root: str) -> tuple[WorktreeState, Seen, Place]:
-    state = story.record.states["worktree"]
-    assert isinstance(state, WorktreeState)
-    seen = story.world.observe(place_probes(state, blank(root)))
+    state = state_of(story)
+    seen = observed(story, state, blank(root))
     return state, seen, judge(state, seen, blank(root))
 
 
@@ -188,7 +195,7 @@ def test_the_folder_inside_stays_inside() -> None:
     story.world.folders.add(inner)
     state, seen, _ = look(story, REPO_A)
     state = msgspec.structs.replace(state, root=inner, cwd=inner)
-    seen = story.world.observe(place_probes(state, blank(REPO_A)))
+    seen = observed(story, state, blank(REPO_A))
     target = settle(state, seen, {}, blank(REPO_A))
     assert target is not None
     assert (target.root, target.cwd, target.recorded_root) == (REPO_A, inner, REPO_A)
@@ -203,6 +210,77 @@ def test_a_stub_is_not_what_paths_are_relative_to() -> None:
     assert target is not None
     assert target.recorded_root == linked_path()
     assert tentative(state, seen, blank(root)).root is None
+
+
+def through_a_link(story: Story, *, inside: str = "") -> WorktreeState:
+    """The same record, but written through a link to the home folder."""
+    story.world.links["/srv/people"] = "/home/dev"
+    state = state_of(story)
+    root = "/srv/people" + state.root.removeprefix("/home/dev") + inside
+    return msgspec.structs.replace(state, root=root, cwd=root, last_folder=root)
+
+
+def test_what_is_recorded_through_a_link_is_taken_up_at_its_real_path() -> None:
+    story = payments()
+    story.world.folders.add(f"{REPO_A}/sub")
+    state = through_a_link(story, inside="/sub")
+    target = settle(state, observed(story, state, blank(REPO_A)), {}, blank(REPO_A))
+    assert target is not None
+    assert (target.root, target.cwd) == (REPO_A, f"{REPO_A}/sub")
+    assert (target.recorded_root, target.canonical_root) == ("/srv/people/repo-a", REPO_A)
+
+
+@pytest.mark.parametrize(
+    ("kind", "choice", "path"),
+    [
+        (DriftKind.WORKTREE_REMOVED, "recreate", linked_path()),
+        (DriftKind.BRANCH_DIFFERS, "newWorktree", BESIDE),
+        (DriftKind.BRANCH_DIFFERS, "switch", REPO_A),
+    ],
+)
+def test_what_is_recorded_through_a_link_is_made_and_checked_at_its_real_path(
+    kind: DriftKind, choice: str, path: str
+) -> None:
+    story, root = SITUATIONS[kind]()
+    state, choices = through_a_link(story), chose(kind, choice)
+    seen = observed(story, state, blank(root))
+    target = settle(state, seen, choices, blank(root))
+    assert target is not None
+    step = move(state, judge(state, seen, blank(root)), seen, choices, target)
+    assert step is not None
+    assert (target.root, [condition.path for condition in step.ensures]) == (path, [path])
+    story.world.perform(step.do)
+    after = story.world.observe(tuple(probe_of(condition) for condition in step.ensures))
+    assert all(holds(condition, after) for condition in step.ensures)
+
+
+def test_the_last_folder_is_taken_up_at_its_real_path() -> None:
+    story, root = SITUATIONS[DriftKind.SILENT_SWITCH]()
+    state = through_a_link(story)
+    state = msgspec.structs.replace(state, last_folder="/srv/people/repo-b", silent=["/srv/people/repo-b"])
+    seen = observed(story, state, blank(root))
+    target = settle(state, seen, chose(DriftKind.SILENT_SWITCH, "last"), blank(root))
+    assert target is not None
+    assert (target.root, target.cwd) == (REPO_B, REPO_B)
+    assert (target.recorded_root, target.canonical_root) == ("/srv/people/repo-b", REPO_B)
+
+
+def test_head_is_moved_only_by_a_choice_that_is_in_force() -> None:
+    switch = chose(DriftKind.DETACHED, "switch")
+    assert switches(switch)
+    assert not switches(chose(DriftKind.BRANCH_DIFFERS, "stay"))
+    assert not switches(switch | chose(DriftKind.SILENT_SWITCH, "last"))
+
+
+def test_the_work_tree_that_is_gone_on_in_keeps_its_own_id_and_a_new_one_has_none() -> None:
+    story, root = SITUATIONS[DriftKind.BRANCH_DIFFERS]()
+    story.payments.trees[REPO_A].worktree_id = "w1"
+    ids = {
+        choice: target.worktree_id
+        for choice in ("stay", "switch", "newWorktree")
+        if (target := settled(story, root, chose(DriftKind.BRANCH_DIFFERS, choice))[0])
+    }
+    assert ids == {"stay": "w1", "switch": "w1", "newWorktree": None}
 
 
 def test_every_choice_that_moves_is_of_a_kind_that_is_looked_for() -> None:

@@ -3,13 +3,12 @@ import re
 import msgspec
 import pytest
 
-from resumed.protocol.restore import Answer, Choice, Drift, DriftKind
+from resumed.protocol.restore import Choice, Drift, DriftKind
 from resumed.restore import place_wording
-from resumed.restore.drift import drift_id
-from resumed.restore.place import Place, WorktreeState, judge, place_probes
-from resumed.restore.place_settle import settle
-from resumed.restore.probes import BranchProbe, FolderProbe, HistoryProbe, Seen, Unseen
-from resumed.restore.subsystem import Here, Target
+from resumed.restore.place import Place, WorktreeState, judge
+from resumed.restore.probes import BranchProbe, FolderProbe, HistoryProbe, Seen
+from resumed.restore.subsystem import Target
+from tests.support.looks import observed, state_of, target_at, without
 from tests.support.situations import SITUATIONS
 from tests.support.story import BRANCH, REPO_A, REPO_B, Story, payments
 
@@ -19,13 +18,8 @@ FILES = ("rounding.py",)
 def looked(
     story: Story, root: str, *hidden: type, files: tuple[str, ...] | None = FILES
 ) -> tuple[WorktreeState, Place, Seen, Target]:
-    target = Target(
-        here=Here(root=root, home="/home/dev", agent="codex"), recorded_root="", files_differ=files
-    )
-    state = story.record.states["worktree"]
-    assert isinstance(state, WorktreeState)
-    seen = story.world.observe(place_probes(state, target))
-    seen = {probe: Unseen("timeout") if isinstance(probe, hidden) else seen[probe] for probe in seen}
+    target, state = target_at(root, files), state_of(story)
+    seen = without(observed(story, state, target), *hidden)
     return state, judge(state, seen, target), seen, target
 
 
@@ -136,8 +130,31 @@ def test_a_deleted_branch_whose_commit_is_gone_too() -> None:
 def test_an_unborn_branch() -> None:
     story, root = SITUATIONS[DriftKind.BRANCH_DIFFERS]()
     story.payments.trees[REPO_A].sha = None
-    drift = place_wording.branch_question(DriftKind.DETACHED, *looked(story, root))
-    assert "main without commits" in drift.reason
+    drift = place_wording.branch_question(DriftKind.DETACHED, *looked(story, root, files=None))
+    assert drift.title == "This folder is on a branch without commits."
+    assert drift.reason == "It was on fix/payment; this folder is on main, which has no commits yet."
+    assert [row.now for row in drift.differences] == ["main (no commits yet)"]
+    assert choice(drift, "stay").label == "Stay on main and tell the agent"
+
+
+def test_the_branch_of_another_project_is_said_to_be_its() -> None:
+    story, _ = SITUATIONS[DriftKind.BRANCH_DIFFERS]()
+    drift = place_wording.branch_question(DriftKind.BRANCH_DIFFERS, *looked(story, REPO_B))
+    assert drift.title == "~/repo-a is on a different branch."
+    assert drift.reason == (
+        "It was on fix/payment; ~/repo-a is on main. 1 file it edited differs there: rounding.py."
+    )
+    assert choice(drift, "switch").label == "Switch ~/repo-a back to fix/payment"
+    assert choice(drift, "stay").label == "Stay on main there and tell the agent"
+    story.payments.trees[REPO_A].branch = None
+    drift = place_wording.branch_question(DriftKind.DETACHED, *looked(story, REPO_B))
+    assert drift.title == "~/repo-a is on no branch."
+    story, _ = SITUATIONS[DriftKind.COMMIT_GONE]()
+    drift = place_wording.commit_question(DriftKind.COMMIT_GONE, *looked(story, REPO_B))
+    assert drift.title.endswith("is not in ~/repo-a any more.")
+    story, _ = SITUATIONS[DriftKind.IN_PROGRESS]()
+    _, place, _, target = looked(story, REPO_B)
+    assert place_wording.in_progress(place, target).title == "A rebase is half finished in ~/repo-a."
 
 
 @pytest.mark.parametrize(
@@ -155,7 +172,26 @@ def test_another_commit(kind: DriftKind, hidden: tuple[type, ...], title: str) -
     sha = story.recorded_sha()[:7]
     assert drift.title == title.format(sha=sha)
     assert drift.reason.startswith(f"It was at {sha} when it started; now ")
+    assert ("could not be looked at" in drift.reason) == bool(hidden)
     assert drift.facts["files"] == "rounding.py"
+    assert drift.severity.value == "ask"
+
+
+@pytest.mark.parametrize("kind", [DriftKind.ADVANCED, DriftKind.REWRITTEN])
+def test_opening_the_recorded_commit_says_where_and_on_what(kind: DriftKind) -> None:
+    story, root = SITUATIONS[kind]()
+    opened = choice(place_wording.commit_question(kind, *looked(story, root)), "newWorktree")
+    sha = story.recorded_sha()[:7]
+    assert opened.label == f"Open the recorded commit {sha} in a new folder ~/repo-a.fix-payment"
+    assert opened.detail == "On no branch. ~/repo-a stays as it is; undo removes the new folder."
+
+
+def test_a_branch_that_lost_its_commits_is_not_called_rewritten() -> None:
+    story = payments()
+    story.payments.trees[REPO_A].sha = None
+    drift = place_wording.commit_question(DriftKind.REWRITTEN, *looked(story, REPO_A, HistoryProbe))
+    assert drift.title == "fix/payment has no commits any more."
+    assert drift.reason.startswith(f"It was at {story.recorded_sha()[:7]} when it started; now no commit.")
 
 
 def test_a_branch_that_was_set_back_is_not_called_rewritten() -> None:
@@ -175,7 +211,10 @@ def test_something_half_finished_needs_its_name_typed() -> None:
     assert drift.title == "A rebase is half finished here."
     assert drift.reason == "3 of 5 commits. An agent editing now could damage it."
     assert (choice(drift, "continueAnyway").typed, drift.suggested) == ("rebase", "cancel")
-    assert place_wording.in_progress(place, target).reason == "An agent editing now could damage it."
+    assert drift.facts == {"inProgress": "rebase", "done": "3"}
+    uncounted = place_wording.in_progress(place, target)
+    assert uncounted.reason == "An agent editing now could damage it."
+    assert uncounted.facts == {"inProgress": "rebase", "done": ""}
 
 
 def test_a_silent_switch() -> None:
@@ -190,38 +229,8 @@ def test_a_silent_switch() -> None:
     story.world.remove_folder(REPO_B)
     assert obstacles(place_wording.silent_switch(*looked(story, root))) == {"last": "that folder is gone"}
     assert obstacles(place_wording.silent_switch(*looked(story, root, FolderProbe))) == {
-        "last": "that folder is gone"
+        "last": "that folder could not be looked at"
     }
-
-
-def settled(kind: DriftKind, answer: str) -> tuple[str, tuple[str, ...]]:
-    story, root = SITUATIONS[kind]()
-    state, place, seen, target = looked(story, root)
-    choices = {drift_id(kind): Answer(choice=answer)}
-    at = settle(state, seen, choices, target)
-    assert at is not None
-    return place_wording.summary(state, place, at), place_wording.told(state, place, choices, at)
-
-
-def test_where_it_runs_and_what_the_agent_is_told() -> None:
-    sha = payments().recorded_sha()[:7]
-    main = payments().payments.branches["main"][:7]
-    assert settled(DriftKind.BRANCH_DIFFERS, "switch") == (
-        f"~/repo-a, fix/payment, {sha} (was on main)",
-        ("Back on fix/payment.",),
-    )
-    assert settled(DriftKind.BRANCH_DIFFERS, "stay") == (
-        f"~/repo-a, main, {main}",
-        ("This folder is on main, not on fix/payment.", f"HEAD is {main}; it was {sha}."),
-    )
-    assert settled(DriftKind.WORKTREE_REMOVED, "recreate") == (
-        f"~/repo-a.wt, fix/payment, {sha} (made new)",
-        ("This folder was made new; edits that were never committed are missing from it.",),
-    )
-    assert settled(DriftKind.MOVED, "relink")[1] == ("Your folder is now ~/src/repo-a; it was ~/repo-a.",)
-    assert settled(DriftKind.IN_PROGRESS, "continueAnyway")[1] == (
-        "A rebase is half finished here; do not disturb it.",
-    )
 
 
 def test_people_read_no_ids_and_no_words_of_the_wire() -> None:

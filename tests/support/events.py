@@ -44,6 +44,12 @@ def session_meta(*, agent: AgentRef | None = None, model: str | None = None) -> 
     )
 
 
+def resume_meta() -> SessionMeta:
+    """The first line of a run that a restore began."""
+    session_id = "44444444-4444-4444-8444-444444444444"
+    return msgspec.structs.replace(session_meta(), reason="resume", session_id=session_id)
+
+
 def folded(subsystem: Subsystem[Any], events: Sequence[Event], state: Any = None) -> Any:
     """The state after these events, from `state` on or from the beginning."""
     state = subsystem.initial() if state is None else state

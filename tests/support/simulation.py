@@ -90,7 +90,8 @@ class Repository:
 
 @dataclass
 class World:
-    """`hidden` are probes that can't be answered. `recorded` collects what `RecordState` wrote."""
+    """`hidden` are probes that can't be answered. `recorded` collects what `RecordState` wrote. `links`
+    maps a symbolic link to the folder that it leads to; everything else is kept by its real path."""
 
     folders: set[str] = field(default_factory=set)
     files: dict[str, bytes] = field(default_factory=dict)
@@ -98,6 +99,14 @@ class World:
     ceiling: CeilingSeen | Unseen = field(default_factory=CeilingSeen)
     hidden: set[AnyProbe] = field(default_factory=set)
     recorded: list[tuple[str, dict[str, object]]] = field(default_factory=list)
+    links: dict[str, str] = field(default_factory=dict)
+
+    def real(self, path: str) -> str:
+        """The path with its links resolved."""
+        for link, to in self.links.items():
+            if _inside(path, link):
+                return to + path[len(link) :]
+        return path
 
     def outside(self) -> tuple[object, ...]:
         """Everything but what was recorded in the run's own stream, for comparing. That a deleted work
@@ -183,7 +192,7 @@ class World:
             case RepositoryProbe(path):
                 return self._repository(path)
             case FileProbe(path):
-                return _file(self.files.get(path))
+                return _file(self.files.get(self.real(path)))
             case CeilingProbe():
                 return self.ceiling
             case BranchProbe(path) | CommitProbe(path) | HistoryProbe(path):
@@ -214,10 +223,10 @@ class World:
                 raise AssertionError(probe)
 
     def _folder(self, path: str) -> FolderSeen:
-        if path in self.files:
-            return FolderSeen("file")
-        there = any(_inside(known, path) for known in (*self.folders, *self.files))
-        return FolderSeen("folder") if there else FolderSeen("absent")
+        real = self.real(path)
+        there = any(_inside(known, real) for known in (*self.folders, *self.files))
+        kind = "file" if real in self.files else "folder" if there else "absent"
+        return FolderSeen(kind, canonical=real)
 
     def _repository(self, path: str) -> RepositorySeen | NoRepository:
         repository, top = self.around(path), self._top(path)
@@ -321,7 +330,7 @@ class World:
         if self._folder(path).kind == "absent":
             return None
         tops = [top for each in self.repositories for top, tree in each.trees.items() if tree.present]
-        around = [top for top in tops if _inside(path, top)]
+        around = [top for top in tops if _inside(self.real(path), top)]
         return max(around, key=len) if around else None
 
 

@@ -3,11 +3,15 @@
 What Codex cannot be told by a flag is told as the strictest it can, so that nothing gets wider.
 """
 
+import re
+
 from resumed.protocol.restore import LaunchPlan, LaunchStep
 from resumed.restore.effects import LaunchFacts
 
 _SANDBOXES = ("read-only", "workspace-write", "danger-full-access")
 _APPROVALS = {"on-request": "on-request", "never": "never", "on-failure": "on-request"}
+# What stands in a file is never taken for a flag.
+_MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}")
 _CLIENT = {"name": "resumed", "title": "resumed", "version": "1"}
 
 
@@ -22,10 +26,15 @@ class CodexLauncher:
             argv += ["-s", sandbox]
         if approval is not None:
             argv += ["-a", approval]
-        if facts.model is not None:
+        notes = []
+        if (approval, sandbox) != (facts.approval, facts.sandbox):
+            notes.append(f"Codex does not know “{facts.approval}”; it starts with “{approval}”, {sandbox}.")
+        if facts.model is not None and _MODEL.fullmatch(facts.model):
             argv += ["-m", facts.model]
+        elif facts.model is not None:
+            notes.append("The recorded model's name is not one; Codex starts with its default.")
         before = (_pause_step(facts.native_id),) if facts.pause_goal else ()
-        return LaunchPlan(argv=tuple(argv), folder=facts.folder, before=before)
+        return LaunchPlan(argv=tuple(argv), folder=facts.folder, before=before, notes=tuple(notes))
 
 
 def _expressible(approval: str | None, sandbox: str | None) -> tuple[str | None, str | None]:
@@ -58,4 +67,5 @@ def _pause_step(native_id: str) -> LaunchStep:
                 "params": {"threadId": native_id, "status": "paused", "origin": "user"},
             },
         ),
+        expected={"goal": {"status": "paused"}},
     )

@@ -5,6 +5,7 @@ goal and usage are its own, from its first own line on.
 """
 
 import contextlib
+import re
 
 import msgspec
 
@@ -29,6 +30,8 @@ from resumed.restore.events.session import (
     WorktreeBound,
 )
 
+_OBJECT_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+
 
 def begin_session(emitter: Emitter, meta: lines.SessionMetaLine) -> None:
     """The first one is the session's own, a further one begins the copy of a parent.
@@ -45,8 +48,10 @@ def begin_session(emitter: Emitter, meta: lines.SessionMetaLine) -> None:
         return
     git = meta.git or lines.Git()
     _name_session(emitter, meta.id)
-    state.branch, state.sha, state.provider = git.branch, git.commit_hash, meta.model_provider
-    state.cwd = meta.cwd
+    sha = git.commit_hash if _OBJECT_ID.fullmatch(git.commit_hash or "") else None
+    state.branch, state.sha, state.provider = git.branch, sha, meta.model_provider
+    # A relative folder names none: it would be looked up from wherever the daemon runs.
+    state.cwd = meta.cwd if meta.cwd.startswith("/") else ""
     forked_from = imported_thread_id(AGENT, meta.forked_from_id) if meta.forked_from_id else None
     emitter.add(
         SessionMeta(
@@ -55,13 +60,11 @@ def begin_session(emitter: Emitter, meta: lines.SessionMetaLine) -> None:
             session_id=state.session,
             agent=AgentRef(name=AGENT, version=meta.cli_version, native_id=meta.id),
             source=AGENT,
-            cwd=meta.cwd,
+            cwd=state.cwd,
             created_at=meta.timestamp,
             reason="fork" if forked_from else "import",
             forked_from=forked_from,
-            git=GitRef(
-                sha=git.commit_hash, branch=git.branch, origin=normalise_origin(git.repository_url or "")
-            ),
+            git=GitRef(sha=sha, branch=git.branch, origin=normalise_origin(git.repository_url or "")),
         )
     )
     if meta.cli_version:

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from resumed.daemon.cli.failures import Failure
-from resumed.daemon.cli.launching import prepare
+from resumed.daemon.cli.launching import prepare, start
 from resumed.protocol.restore import LaunchPlan, LaunchStep
 from tests.support.wire import environment
 
@@ -35,11 +35,12 @@ REFUSES = 'print(json.dumps({"id": message["id"], "error": {"message": "no such 
 STARTER = """
 import sys
 from resumed.daemon.cli.failures import Failure
-from resumed.daemon.cli.launching import start
+from resumed.daemon.cli.launching import prepare, start
 from resumed.protocol.restore import LaunchPlan
 import msgspec
 try:
-    start(msgspec.json.decode(sys.argv[1].encode(), type=LaunchPlan))
+    plan = msgspec.json.decode(sys.argv[1].encode(), type=LaunchPlan)
+    start(plan, prepare(plan, lambda step: None))
 except Failure as failure:
     print("FAILED", failure.sentence, failure.hint)
 """
@@ -160,3 +161,24 @@ def test_a_program_in_the_project_is_not_taken_for_the_agent(tmp_path: Path) -> 
     trap.chmod(0o755)
     done = started(plan_for(trap.parent, ("agent",)), tmp_path, PATH=f".:{os.environ['PATH']}")
     assert done.stdout == "FAILED agent is not installed, or not on the PATH. The agent was not started.\n"
+
+
+def test_the_agent_is_not_started_in_an_impostor_of_the_folder(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    launch = plan(work)
+    folder = prepare(launch, lambda step: None)
+    work.rename(tmp_path / "away")
+    work.mkdir()
+    with pytest.raises(Failure, match="another folder"):
+        start(launch, folder)
+    os.close(folder)
+
+
+@pytest.mark.parametrize("told", ["{}", "None", '{"goal": {"status": "active"}}', '{"goal": "paused"}'])
+def test_an_answer_that_did_not_do_it_is_no_success(tmp_path: Path, told: str) -> None:
+    answer = f'print(json.dumps({{"id": message["id"], "result": {told}}}), flush=True)'
+    launch = plan(tmp_path, answer=answer)
+    step = msgspec.structs.replace(launch.before[0], expected={"goal": {"status": "paused"}})
+    with pytest.raises(Failure, match="did not do it"):
+        prepare(msgspec.structs.replace(launch, before=(step,)), lambda step: None)

@@ -1,3 +1,5 @@
+import os
+import subprocess
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -81,3 +83,11 @@ def test_a_reader_sees_times_and_paths_from_their_own_place() -> None:
     reader = Reader(NOW, "/home/kim")
     assert reader.when("2026-03-04T09:58:00Z") == "2 min ago"
     assert reader.path("/home/kim/shop") == "~/shop"
+
+
+@pytest.mark.parametrize("odd", ["a\nb", "a\tb", "a\x1b[31mb", "it's\n\\", "caf\udce9"])
+def test_an_odd_name_is_shown_in_a_form_that_means_the_same(odd: str) -> None:
+    shown = typed("printf", "%s", odd)
+    assert clean(shown) == shown
+    printed = subprocess.run(["bash", "-c", shown], capture_output=True, check=True).stdout
+    assert printed == os.fsencode(odd)

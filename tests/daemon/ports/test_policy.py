@@ -1,5 +1,6 @@
 """The narrowest of a managed policy and our own settings."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,23 @@ async def ceiling(
 
 async def test_no_files_no_limit(tmp_path: Path) -> None:
     assert await ceiling(tmp_path, None, None) == CeilingSeen()
-    assert await ceiling(tmp_path, "[other]\nx = 1\n", "other = 1\n") == CeilingSeen()
+    assert await ceiling(tmp_path, None, "other = 1\n") == CeilingSeen()
+
+
+@pytest.mark.parametrize(
+    "settings", ["[Permissions]\n", "[permission]\nsandbox = 'read-only'\n", "sandbox = 'read-only'\n"]
+)
+async def test_a_misspelt_limit_of_ours_is_not_no_limit(tmp_path: Path, settings: str) -> None:
+    seen = await ceiling(tmp_path, settings, None)
+    assert isinstance(seen, Unseen)
+    assert "there is no setting" in seen.reason
+
+
+async def test_what_is_no_regular_file_is_not_no_limit_and_holds_nobody_up(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "settings.toml")
+    assert isinstance(await Policy(str(tmp_path / "settings.toml"), "/none").ceiling("codex"), Unseen)
+    (tmp_path / "link.toml").symlink_to(tmp_path / "nothing")
+    assert isinstance(await Policy(str(tmp_path / "link.toml"), "/none").ceiling("codex"), Unseen)
 
 
 async def test_own_settings(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def test_responses() -> None:
     assert read({"jsonrpc": "2.0", "id": None, "error": {"code": 1}}) == Response(None, None, {"code": 1})
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"nonsense", b"\xff\xfe", b'{"a":"\\ud800"}', b"[" * 100_000])
+@pytest.mark.parametrize("body", [b"", b"{", b"nonsense", b"\xff\xfe", b"[" * 100_000])
 def test_bytes_that_are_no_json(body: bytes) -> None:
     message = read_message(body)
     assert isinstance(message, Invalid)

@@ -69,3 +69,27 @@ def test_a_goal_is_paused_first() -> None:
         "thread/goal/set",
     ]
     assert step.requests[2]["params"] == {"threadId": ID, "status": "paused", "origin": "user"}
+
+
+@pytest.mark.parametrize("model", ["--dangerously-bypass-approvals-and-sandbox", "-c", "", "a b", "m\n-s"])
+def test_a_recorded_model_is_never_taken_for_a_flag(model: str) -> None:
+    planned = CodexLauncher().plan(
+        LaunchFacts(
+            agent="codex", native_id="n", folder="/f", approval="on-request", sandbox="read-only",
+            model=model, pause_goal=False,
+        )
+    )  # fmt: skip
+    assert planned is not None
+    assert planned.argv == ("codex", "resume", "n", "-C", "/f", "-s", "read-only", "-a", "on-request")
+    assert any("model" in note for note in planned.notes)
+
+
+def test_what_codex_cannot_be_told_is_noted() -> None:
+    planned = CodexLauncher().plan(
+        LaunchFacts(
+            agent="codex", native_id="n", folder="/f", approval="untrusted", sandbox="workspace-write",
+            model=None, pause_goal=False,
+        )
+    )  # fmt: skip
+    assert planned is not None
+    assert planned.notes == ("Codex does not know “untrusted”; it starts with “on-request”, read-only.",)

@@ -1,0 +1,49 @@
+"""Where the new run is, for a person, and what the agent must know of it.
+
+An agent knows only of places that it was told of: what a restore settled without an agent taking it
+up is told again.
+"""
+
+from resumed.protocol.restore import DriftKind
+from resumed.restore.place import Left, Place, WorktreeState, canonical
+from resumed.restore.place_settle import chosen, switches
+from resumed.restore.probes import Seen
+from resumed.restore.subsystem import Choices, Target
+from resumed.restore.wording import operation_name, short_path, short_sha
+
+
+def summary(state: WorktreeState, place: Place, choices: Choices, target: Target) -> str:
+    """Where the new run is, on one line."""
+    parts = [short_path(target.root or state.root, *target.here.homes)]
+    if target.branch or target.sha:
+        parts.append(target.branch or "no branch")
+    if target.sha:
+        parts.append(short_sha(target.sha))
+    line = ", ".join(parts)
+    if target.recreated:
+        return f"{line} (made new)"
+    if switches(choices) and place.repository is not None:
+        return f"{line} (was on {place.repository.branch or 'no branch'})"
+    return line
+
+
+def told(state: WorktreeState, place: Place, seen: Seen, choices: Choices, target: Target) -> tuple[str, ...]:
+    """What the agent must know about its place."""
+    left = state.left or Left(root=target.recorded_root, branch=state.branch, sha=state.sha)
+    before = canonical(left.root, seen) if state.left else target.canonical_root
+    notes = []
+    if target.root and target.root not in (left.root, before):
+        now, then = (short_path(path, *target.here.homes) for path in (target.root, left.root))
+        notes.append(f"Your folder is now {now}; it was {then}.")
+    if target.recreated or left.made:
+        notes.append("This folder was made new.")
+    if left.branch and target.branch != left.branch:
+        notes.append(f"This folder is on {target.branch or 'no branch'}, not on {left.branch}.")
+    elif switches(choices):
+        notes.append(f"Back on {target.branch}.")
+    if left.sha and target.sha and target.sha != left.sha:
+        notes.append(f"HEAD is {short_sha(target.sha)}; it was {short_sha(left.sha)}.")
+    if chosen(choices, DriftKind.IN_PROGRESS) == "continueAnyway" and place.repository is not None:
+        name = operation_name(place.repository.in_progress)
+        notes.append(f"A {name} is half finished here; do not disturb it.")
+    return tuple(notes)

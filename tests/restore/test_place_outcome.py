@@ -1,0 +1,119 @@
+import pytest
+
+from resumed.protocol.restore import Answer, DriftKind
+from resumed.restore import place_outcome
+from resumed.restore.drift import drift_id
+from resumed.restore.events.journal import RestoreClosed
+from resumed.restore.events.session import WorktreeBound
+from resumed.restore.place import judge
+from resumed.restore.place_settle import settle
+from tests.support.events import event, resume_meta
+from tests.support.looks import observed, state_of, target_at
+from tests.support.situations import SITUATIONS, Situation
+from tests.support.story import BESIDE, BRANCH, REPO_A, payments
+
+SHA = payments().recorded_sha()[:7]
+MAIN = payments().payments.branches["main"][:7]
+
+
+def settled(situation: Situation, **answers: str) -> tuple[str, tuple[str, ...]]:
+    story, root = situation
+    state, target = state_of(story), target_at(root)
+    seen = observed(story, state, target)
+    choices = {drift_id(DriftKind(kind)): Answer(choice=answer) for kind, answer in answers.items()}
+    at = settle(state, seen, choices, target)
+    assert at is not None
+    place = judge(state, seen, target)
+    summary = place_outcome.summary(state, place, choices, at)
+    return summary, place_outcome.told(state, place, seen, choices, at)
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer", "summary", "told"),
+    [
+        ("branchDiffers", "switch", f"~/repo-a, {BRANCH}, {SHA} (was on main)", ("Back on fix/payment.",)),
+        (
+            "branchDiffers",
+            "stay",
+            f"~/repo-a, main, {MAIN}",
+            ("This folder is on main, not on fix/payment.", f"HEAD is {MAIN}; it was {SHA}."),
+        ),
+        (
+            "branchDiffers",
+            "newWorktree",
+            f"~/repo-a.fix-payment, {BRANCH}, {SHA} (made new)",
+            (
+                "Your folder is now ~/repo-a.fix-payment; it was ~/repo-a.",
+                "This folder was made new.",
+            ),
+        ),
+        (
+            "worktreeRemoved",
+            "recreate",
+            f"~/repo-a.wt, {BRANCH}, {SHA} (made new)",
+            ("This folder was made new.",),
+        ),
+        (
+            "moved",
+            "relink",
+            f"~/src/repo-a, {BRANCH}, {SHA}",
+            ("Your folder is now ~/src/repo-a; it was ~/repo-a.",),
+        ),
+        (
+            "inProgress",
+            "continueAnyway",
+            f"~/repo-a, {BRANCH}, {SHA}",
+            ("A rebase is half finished here; do not disturb it.",),
+        ),
+    ],
+)
+def test_where_it_runs_and_what_the_agent_is_told(
+    kind: str, answer: str, summary: str, told: tuple[str, ...]
+) -> None:
+    assert settled(SITUATIONS[DriftKind(kind)](), **{kind: answer}) == (summary, told)
+
+
+def test_going_on_in_the_last_folder_says_nothing_of_the_branch_of_the_first() -> None:
+    story, root = SITUATIONS[DriftKind.BRANCH_DIFFERS]()
+    other = "/home/dev/other"
+    story.world.check_out(story.payments, other, BRANCH, "linked")
+    story.add(WorktreeBound(cwd=other, cause="agentSilent"))
+    assert settled((story, root), silentSwitch="last") == (f"~/other, {BRANCH}, {SHA}", ())
+
+
+def test_the_same_folder_by_another_name_is_no_news() -> None:
+    story = payments()
+    story.world.links["/srv/people"] = "/home/dev"
+    story.add(WorktreeBound(cwd="/srv/people/repo-a", cause="start", branch=BRANCH, sha=story.recorded_sha()))
+    assert settled((story, REPO_A)) == (f"~/repo-a, {BRANCH}, {SHA}", ())
+
+
+def moved_beside(*more: object) -> Situation:
+    """A restore went on in a new folder."""
+    story = payments()
+    sha = story.recorded_sha()
+    story.world.check_out(story.payments, BESIDE, BRANCH, "linked")
+    story.payments.trees[REPO_A].branch = "main"
+    bound = WorktreeBound(
+        cwd=BESIDE, cause="userChoice", root=BESIDE, branch=BRANCH, sha=sha, moved_from=(REPO_A,), made=True
+    )
+    story.add(resume_meta(), bound, *more)  # type: ignore[arg-type]  # payloads
+    return story, BESIDE
+
+
+def test_what_no_agent_took_up_is_told_again() -> None:
+    summary, told = settled(moved_beside())
+    assert summary == f"~/repo-a.fix-payment, {BRANCH}, {SHA}"
+    assert told == (
+        "Your folder is now ~/repo-a.fix-payment; it was ~/repo-a.",
+        "This folder was made new.",
+    )
+    again = WorktreeBound(cwd=BESIDE, cause="start", root=BESIDE, branch=BRANCH, sha="0" * 40)
+    _, twice = settled(moved_beside(resume_meta(), again))
+    assert twice == told
+
+
+def test_what_an_agent_took_up_is_not_told_again() -> None:
+    taken_up = moved_beside(RestoreClosed(restore_id="r", outcome="restored"))
+    assert settled(taken_up) == (f"~/repo-a.fix-payment, {BRANCH}, {SHA}", ())
+    assert event(resume_meta()).payload == resume_meta()
