@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from resumed.daemon.live import Live, event_of
+from resumed.daemon.permission_words import check_words
 from resumed.daemon.ports import files
 from resumed.protocol.errors import ErrorCode, ResumedError
 from resumed.protocol.ids import parse_token, parse_uuid
@@ -35,6 +36,7 @@ from resumed.restore.events.session import (
     EntryAdded,
     OperationBegun,
     OperationSettled,
+    PermissionsSet,
     ResultStored,
     TurnEnded,
     TurnStarted,
@@ -63,54 +65,76 @@ JUDGED = {
 
 
 async def start_turn(live: Live, params: TurnStartParams, key: bytes) -> TurnStartResult:
-    """Begin a turn. The same `event_id` again gives the same turn."""
+    """Begin a turn. The same `event_id` again gives the same turn, whatever is open now; with another
+    message it is an `eventConflict`."""
     event_id = str(uuid.uuid4()) if params.event_id is None else parse_uuid(params.event_id)
-    turn_id = str(uuid.uuid5(uuid.UUID(live.session_id), event_id))
-    token = hmac.new(key, turn_id.encode(), hashlib.sha256).hexdigest()[:32]
-    result = TurnStartResult(turn_id=turn_id, token=token)
-    if turn_id in (live.lifecycle.open_turn, live.lifecycle.last_turn):
-        return result
-    if live.lifecycle.open_turn is not None:
-        raise ResumedError(
-            ErrorCode.TURN_BUSY, "A turn is open in this session.", "Complete it first; turns do not overlap."
-        )
-    entry_id = str(uuid.uuid5(uuid.UUID(turn_id), "message"))
-    started = event_of(TurnStarted(turn_id=turn_id, token=token, entry_id=entry_id), event_id=event_id)
+    turn_id = _derived(live.session_id, event_id)
+    token = _token(key, turn_id)
+    open_turn = live.lifecycle.open_turn
+    if open_turn not in (None, turn_id):
+        before = None if params.event_id is None else await asyncio.to_thread(live.recorded, event_id)
+        if before is None:
+            raise ResumedError(
+                ErrorCode.TURN_BUSY,
+                "A turn is open in this session.",
+                "Complete it first; turns do not overlap.",
+            )
+    entry_id = _derived(turn_id, "message")
+    started = event_of(
+        TurnStarted(turn_id=turn_id, token=token, entry_id=entry_id), event_id=event_id, turn=turn_id
+    )
     message = event_of(
         EntryAdded(kind="message", role="user", text=params.message),
-        event_id=str(uuid.uuid5(uuid.UUID(event_id), "message")),
+        event_id=_derived(event_id, "message"),
         turn=turn_id,
     )
-    await live.append_events(
-        msgspec.structs.replace(started, turn=turn_id), msgspec.structs.replace(message, id=entry_id)
-    )
-    return result
+    await live.append_events(started, msgspec.structs.replace(message, id=entry_id))
+    return TurnStartResult(turn_id=turn_id, token=token, entry_id=entry_id)
 
 
 async def complete_turn(live: Live, params: TurnCompleteParams, key: bytes) -> TurnCompleteResult:
-    """End a turn with the token that began it."""
+    """End a turn of the thread with the token that began it. One that a restore has cut off in the
+    meantime is ended too: its answer is not lost."""
     turn_id = parse_uuid(params.turn_id)
     _known(params.status, TURN_STATES, "status")
-    token = hmac.new(key, turn_id.encode(), hashlib.sha256).hexdigest()[:32]
-    if not hmac.compare_digest(token, params.token):
+    token = _token(key, turn_id)
+    if not hmac.compare_digest(token.encode(), params.token.encode()):
         raise ResumedError(
             ErrorCode.TURN_NOT_FOUND, "The token is not this turn's.", "Use the one that turn/start gave."
         )
     if live.lifecycle.open_turn != turn_id:
-        # The token proves that the turn was begun here, so it has been ended since.
-        return TurnCompleteResult(last_durable_event=live.last_durable, repeated=True)
-    payloads: list[Payload] = []
-    if params.message:
-        payloads.append(EntryAdded(kind="message", role="assistant", text=params.message))
-    payloads.append(TurnEnded(turn_id=turn_id, status=params.status, token=token))
-    await live.append(*payloads, turn=turn_id)
-    return TurnCompleteResult(last_durable_event=live.last_durable)
+        sessions = tuple(run.session_id for run in live.lifecycle.runs if run.own)
+        turn = await asyncio.to_thread(live.turn_on_record, turn_id, sessions)
+        if not turn.begun:
+            raise ResumedError(
+                ErrorCode.TURN_NOT_FOUND,
+                "The turn is not one of this conversation.",
+                "Complete it in the session that it belongs to.",
+            )
+        if turn.ended is not None:
+            return TurnCompleteResult(
+                last_durable_event=live.last_durable, repeated=True, entry_id=turn.ended.final_entry
+            )
+    entry_id = _derived(turn_id, "answer") if params.message else None
+    events = []
+    if entry_id is not None:
+        answer = event_of(
+            EntryAdded(kind="message", role="assistant", text=params.message),
+            event_id=entry_id,
+            turn=turn_id,
+        )
+        events.append(msgspec.structs.replace(answer, id=entry_id))
+    ended = TurnEnded(turn_id=turn_id, status=params.status, token=token, final_entry=entry_id)
+    events.append(event_of(ended, event_id=_derived(turn_id, "ended"), turn=turn_id))
+    await live.append_events(*events)
+    return TurnCompleteResult(last_durable_event=live.last_durable, entry_id=entry_id)
 
 
 async def begin_operation(live: Live, params: OperationBeginParams) -> OperationBeginResult:
     """Announce a tool call. A known one is answered from the record, never begun again."""
     operation_id = parse_token(params.operation_id)
     _known(params.kind, OPERATION_CLASSES, "kind")
+    _check_paths(params.paths, "paths")
     canonical = msgspec.json.encode((params.tool, params.args), order="deterministic")
     digest = hashlib.sha256(canonical).hexdigest()
     known = live.operations.known.get(operation_id)
@@ -179,8 +203,24 @@ async def commit_operation(live: Live, params: OperationCommitParams) -> Operati
 
 
 async def append_event(live: Live, params: EventAppendParams) -> EventAppendResult:
-    """Append one submitted event."""
+    """Append one submitted event. An entry without an id gets one."""
     event_id = parse_uuid(params.event_id)
+    payload = _submitted(params)
+    entry_id, parent_id = _entry_ids(params, event_id)
+    if isinstance(payload, CheckRecorded):
+        _check_paths(tuple(payload.inputs), "inputs")
+        payload = await _with_inputs(live, payload, event_id)
+    turn = None if params.turn_id is None else parse_uuid(params.turn_id)
+    at = None if params.at is None else _in_utc(params.at)
+    event = event_of(payload, event_id=event_id, turn=turn, at=at)
+    event = msgspec.structs.replace(event, id=entry_id, parent_id=parent_id)
+    ((seq, repeated),) = await live.append_events(event)
+    if repeated and entry_id is not None:
+        entry_id = await _same_entry(live, params, event_id)
+    return EventAppendResult(seq=seq, last_durable_event=live.last_durable, repeated=repeated, id=entry_id)
+
+
+def _submitted(params: EventAppendParams) -> Payload:
     if params.type not in SUBMITTED:
         raise ResumedError(
             ErrorCode.EVENT_REFUSED,
@@ -188,30 +228,54 @@ async def append_event(live: Live, params: EventAppendParams) -> EventAppendResu
             f"It may append: {', '.join(sorted(SUBMITTED))}.",
         )
     try:
-        payload = msgspec.convert(params.payload, EVENT_TYPES[params.type])
+        payload: Payload = msgspec.convert(params.payload, EVENT_TYPES[params.type])
     except msgspec.ValidationError as error:
         raise ResumedError(
             ErrorCode.INVALID_PARAMS,
             f"The payload of {params.type} does not fit: {error}.",
             "See the schema.",
         ) from error
-    if isinstance(payload, CheckRecorded):
-        payload = await _with_inputs(live, payload, event_id)
-    turn = None if params.turn_id is None else parse_uuid(params.turn_id)
-    at = None if params.at is None else _in_utc(params.at)
-    event = event_of(payload, event_id=event_id, turn=turn, at=at)
-    ((seq, repeated),) = await live.append_events(event)
-    return EventAppendResult(seq=seq, last_durable_event=live.last_durable, repeated=repeated)
+    if isinstance(payload, PermissionsSet):
+        check_words(payload.approval, payload.sandbox, payload.mode)
+        _check_paths(payload.directories, "directories")
+    return payload
+
+
+def _entry_ids(params: EventAppendParams, event_id: str) -> tuple[str | None, str | None]:
+    """The entry's id and its parent's; a minted id is the same each time the event is sent."""
+    if params.type != "entry_added":
+        if params.id is not None or params.parent_id is not None:
+            raise ResumedError(
+                ErrorCode.INVALID_PARAMS, "Only an entry has an id and a parent.", "Leave both out."
+            )
+        return None, None
+    entry_id = _derived(event_id, "entry") if params.id is None else parse_token(params.id)
+    return entry_id, None if params.parent_id is None else parse_token(params.parent_id)
+
+
+async def _same_entry(live: Live, params: EventAppendParams, event_id: str) -> str | None:
+    """The id under which an entry sent again is on record."""
+    stored = await asyncio.to_thread(live.recorded, event_id)
+    if stored is None:
+        return None
+    if params.id not in (None, stored.id) or params.parent_id not in (None, stored.parent_id):
+        raise ResumedError(
+            ErrorCode.EVENT_CONFLICT,
+            f"Event {event_id} is on record with another id or parent.",
+            "Send another event under another event_id.",
+        )
+    return stored.id
 
 
 async def _with_inputs(live: Live, check: CheckRecorded, event_id: str) -> CheckRecorded:
-    """An input given without a digest is hashed now, and for an event sent again as it was then."""
+    """An input given without a digest is hashed now, and for an event sent again as it was then. One
+    that can't be read stays without a digest."""
     before = await asyncio.to_thread(live.recorded, event_id)
     if before is not None and isinstance(before.payload, CheckRecorded):
         return msgspec.structs.replace(check, inputs=before.payload.inputs | _given(check))
-    missing = [path for path, digest in check.inputs.items() if not digest]
-    hashes = await _hashes(tuple(os.path.join(live.place.root, path) for path in missing))
-    found = {path: hashes[os.path.join(live.place.root, path)] for path in missing}
+    full = {path: os.path.join(live.place.root, path) for path, digest in check.inputs.items() if not digest}
+    hashes = await _hashes(tuple(full.values()))
+    found = {path: hashes[whole] for path, whole in full.items() if whole in hashes}
     return msgspec.structs.replace(check, inputs=check.inputs | found)
 
 
@@ -226,6 +290,20 @@ async def _hashes(paths: tuple[str, ...]) -> dict[str, str]:
         if isinstance(seen, FileSeen):
             hashes[path] = ABSENT if seen.kind == "absent" else seen.sha256 or seen.kind
     return hashes
+
+
+def _derived(of: str, name: str) -> str:
+    """An id that is the same each time it is asked for."""
+    return str(uuid.uuid5(uuid.UUID(of), name))
+
+
+def _token(key: bytes, turn_id: str) -> str:
+    return hmac.new(key, turn_id.encode(), hashlib.sha256).hexdigest()[:32]
+
+
+def _check_paths(paths: tuple[str, ...], field: str) -> None:
+    if any("\0" in path for path in paths):
+        raise ResumedError(ErrorCode.INVALID_PARAMS, f"One of {field} holds a NUL.", "It can be no path.")
 
 
 def _as_told(live: Live, operation_id: str, state: str) -> str:

@@ -15,6 +15,7 @@ from resumed.daemon.agents.reading import prefix_hash
 from resumed.daemon.leases import Leases
 from resumed.daemon.ports.clock import Clock
 from resumed.daemon.records import agent_active_at
+from resumed.daemon.row_refresh import refresh_row
 from resumed.daemon.rpc.connection import Client
 from resumed.daemon.storage.streams import Streams
 from resumed.daemon.threads import Threads
@@ -139,13 +140,13 @@ class Freezer:
             yield frozen
         finally:
             await frozen.release()
-            await self._threads.changed(thread_id)
+            await refresh_row(self._threads, thread_id)
 
 
 async def ensure_thread(streams: Streams, record: Record) -> None:
     """A thread known only from an agent's file gets a stream of its own, once."""
     stream = f"thread:{record.thread_id}"
-    if streams.exists(stream):
+    if await asyncio.to_thread(streams.exists, stream):
         return
     meta = ThreadMeta(
         schema_version=SCHEMA_VERSION,
@@ -155,14 +156,12 @@ async def ensure_thread(streams: Streams, record: Record) -> None:
         created_at=record.created_at,
         native_id=record.native_id,
     )
-    await streams.create(stream, own_event(meta, "thread"))
     links = [
         own_event(SessionLinked(session_id=run.session_id, native_id=record.native_id), FOREIGN)
         for run in record.runs
         if not run.own
     ]
-    if links:
-        await streams.append(stream, *links)
+    await streams.create(stream, own_event(meta, "thread"), *links)
 
 
 def _ingested(record: Record, translator_version: int) -> Ingested:

@@ -70,7 +70,7 @@ async def _switched(tools: Tools, verb: SwitchBranch, carried: tuple[str, ...]) 
         after = await tools.git.in_the_way(verb.root, verb.to_sha)
         unwritten = sorted({*after.carried, *after.overwritten} - set(carried))
         if unwritten:
-            raise Refused(f"git moved HEAD, but could not write {named(unwritten)}")
+            raise Refused(f"git moved HEAD, but could not write {named(unwritten)}", left=True)
         return _evidence(seen, already=False)
     if (seen.branch, seen.sha) != (verb.from_branch, verb.from_sha):
         where = _place(seen.branch, seen.sha or "")

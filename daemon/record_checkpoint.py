@@ -119,8 +119,10 @@ def foreign_holds(part: ForeignPart | None, path: Path | None) -> bool:
         return part is None and path is None
     if part.path != str(path):
         return False
-    now = foreign_part(path, part.cursor)
-    return now == part and path.stat().st_size >= part.cursor.offset
+    try:
+        return foreign_part(path, part.cursor) == part and path.stat().st_size >= part.cursor.offset
+    except OSError:
+        return False
 
 
 def _versions() -> dict[str, int]:

@@ -1,9 +1,11 @@
 """Builds a thread's record: its own streams and the agent's file, merged in time and folded.
 
 A checkpoint of the fold makes a later build cost only what was added. It is used only when every
-part of it is still there byte for byte; otherwise everything is read again.
+part of it is still there byte for byte; otherwise everything is read again. A file that is gone or
+cannot be read is damage of this one thread: the rest is still read, and the damage is told.
 """
 
+import contextlib
 import heapq
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from resumed.daemon.agents.agent import Agent
-from resumed.daemon.agents.reading import ForeignReading
+from resumed.daemon.agents.reading import ForeignReading, reason_of
 from resumed.daemon.record_checkpoint import (
     Checkpoint,
     ForeignPart,
@@ -21,47 +23,56 @@ from resumed.daemon.record_checkpoint import (
     unpack,
 )
 from resumed.daemon.storage.damage import Damage
-from resumed.daemon.storage.reader import Reading
+from resumed.daemon.storage.errors import StreamMissing
+from resumed.daemon.storage.reader import Position, Reading
 from resumed.daemon.storage.streams import Streams
 from resumed.restore.events.envelope import Event
-from resumed.restore.events.session import SessionMeta
-from resumed.restore.events.thread import SessionLinked
+from resumed.restore.events.session import Ingested, SessionMeta
+from resumed.restore.events.thread import SessionLinked, ThreadMeta
 from resumed.restore.lifecycle import Lifecycle, LifecycleState, aborted, place_only, taken_up
 from resumed.restore.snapshot import Fold, Record
 from resumed.restore.subsystems import SUBSYSTEMS
 
 MIN_NEW_EVENTS = 64
+FOREIGN = "foreign"
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
     """Where a thread's events are: its id, the agent, and the agent's file if it has one. `live` is
-    the run that an agent has open here now."""
+    the run that an agent has open here now; `name` is what the thread was last called."""
 
     thread_id: str
     agent: Agent | None
     path: Path | None
     live: str | None = None
+    name: str = ""
 
 
 class Built(msgspec.Struct, frozen=True, kw_only=True):
-    """A record with what the row needs, and a checkpoint to save (`None`: nothing new)."""
+    """A record with what the row needs, and a checkpoint to save (`None`: nothing new). `unread` has
+    a sentence for each file that is gone or cannot be read now; these are part of the damage."""
 
     record: Record
     lifecycle: LifecycleState
     checkpoint: bytes | None
+    unread: tuple[str, ...] = ()
 
 
 class _Parts(msgspec.Struct, kw_only=True):
-    """What one build reads from: the readings, and the events of runs held back until judged."""
+    """What one build reads from: the readings, and the events of runs held back until judged.
+    `agents_own` is the path of the agent's file that own events tell of; empty if they say no path."""
 
     own: dict[str, Reading] = {}
+    unread: list[str] = []
+    agents_own: str | None = None
+    agents_own_unread: bool = False
     foreign: ForeignReading | None = None
     tails: list[list[Event]] = []
     provisional: bool = False
 
 
 def build(streams: Streams, source: Source, saved: bytes | None) -> Built:
-    """Read and fold. Blocking: runs on a worker thread. Raises `OSError` when a file can't be read."""
+    """Read and fold. Blocking: runs on a worker thread."""
     checkpoint = unpack(saved) if saved else None
     if checkpoint is not None and not foreign_holds(checkpoint.foreign, source.path):
         checkpoint = None
@@ -80,10 +91,12 @@ def _build(streams: Streams, source: Source, checkpoint: Checkpoint | None) -> B
     if source.path is not None and source.agent is not None and source.agent.store is not None:
         cursor = checkpoint.foreign.cursor if checkpoint and checkpoint.foreign else None
         parts.foreign = source.agent.store.read(source.path, cursor)
+    elif parts.agents_own is not None:
+        _miss(parts, parts.agents_own, None)
     fold = Fold(SUBSYSTEMS, checkpoint.states if checkpoint else None)
     lifecycle, state = Lifecycle(), (checkpoint.lifecycle if checkpoint else LifecycleState())
     count, latest = 0, checkpoint.latest if checkpoint else ""
-    for event in _merged(parts):
+    for event in _merged(source, parts):
         when = event.at or event.ts
         if checkpoint is not None and when < checkpoint.latest:
             return None
@@ -94,11 +107,12 @@ def _build(streams: Streams, source: Source, checkpoint: Checkpoint | None) -> B
     read = count + (checkpoint.events_read if checkpoint else 0)
     state.thread_id = state.thread_id or source.thread_id
     damage, lost = _damage(parts, checkpoint)
-    fresh = None
-    if count >= MIN_NEW_EVENTS and not parts.provisional:
+    fresh, foreign = None, _foreign_part(source, parts)
+    lasting = not parts.provisional and not parts.unread and (foreign is None) == (parts.foreign is None)
+    if count >= MIN_NEW_EVENTS and lasting:
         fresh = pack(
             Checkpoint(
-                foreign=_foreign_part(source, parts),
+                foreign=foreign,
                 streams={
                     **(checkpoint.streams if checkpoint else {}),
                     **{stream: reading.position for stream, reading in parts.own.items() if reading.position},
@@ -114,11 +128,11 @@ def _build(streams: Streams, source: Source, checkpoint: Checkpoint | None) -> B
     record = _record(source, state, fold, parts, read)
     record = msgspec.structs.replace(
         record,
-        events_damaged=lost,
-        damage=tuple(dict.fromkeys((*damage, *_torn(parts, checkpoint)))),
-        degraded=_degraded(lost),
+        events_damaged=lost + len(parts.unread),
+        damage=tuple(dict.fromkeys((*parts.unread, *damage, *_torn(parts, checkpoint)))),
+        degraded=_degraded(lost + len(parts.unread)),
     )
-    return Built(record=record, lifecycle=state, checkpoint=fresh)
+    return Built(record=record, lifecycle=state, checkpoint=fresh, unread=tuple(parts.unread))
 
 
 def _open_own(streams: Streams, source: Source, checkpoint: Checkpoint | None, parts: _Parts) -> bool:
@@ -127,38 +141,66 @@ def _open_own(streams: Streams, source: Source, checkpoint: Checkpoint | None, p
     Returns whether the checkpoint could be used for every stream that it holds."""
     known = checkpoint.streams if checkpoint else {}
     thread = f"thread:{source.thread_id}"
-    if not streams.exists(thread):
-        return True
     sessions: list[str] = []
-    for event in streams.read(thread):
-        if isinstance(event.payload, SessionLinked) and event.src.ref != "foreign":
-            sessions.append(event.payload.session_id)
+    with _told(parts):
+        if not streams.exists(thread):
+            return True
+        for event in streams.read(thread):
+            match event.payload:
+                case SessionLinked(session_id=session_id) if event.src.ref != FOREIGN:
+                    sessions.append(session_id)
+                case ThreadMeta(storage_class=storage) if storage == FOREIGN:
+                    parts.agents_own = parts.agents_own or ""
     for stream in (thread, *(f"session:{session}" for session in sessions)):
-        if not streams.exists(stream):
-            continue
-        reading = streams.read(stream, known.get(stream))
-        events = list(reading)
-        if reading.restarted:
+        holds = True
+        with _told(parts):
+            holds = not streams.exists(stream) or _open_stream(streams, source, stream, known, parts)
+        if not holds:
             return False
-        is_run = stream != thread and stream not in known
-        if is_run and aborted(events):
-            continue
-        live = stream == f"session:{source.live}"
-        if is_run and not live and not taken_up(events, agent_active_at(source)):
-            # Not for a checkpoint: once it is taken up, all of it counts.
-            parts.provisional = True
-            events = place_only(events)
-        parts.own[stream] = reading
-        parts.tails.append(_with_worktree(streams, events))
     return True
 
 
+def _open_stream(
+    streams: Streams, source: Source, stream: str, known: dict[str, Position], parts: _Parts
+) -> bool:
+    """Read one stream, or what was added to it; returns whether it goes on from what is known."""
+    reading = streams.read(stream, known.get(stream))
+    events = list(reading)
+    if reading.restarted:
+        return False
+    for event in events:
+        if isinstance(event.payload, Ingested):
+            parts.agents_own = event.payload.path
+    is_run = stream != f"thread:{source.thread_id}" and stream not in known
+    if is_run and aborted(events):
+        return True
+    live = stream == f"session:{source.live}"
+    if is_run and not live and not taken_up(events, agent_active_at(source)):
+        # Not for a checkpoint: once it is taken up, all of it counts.
+        parts.provisional = True
+        events = place_only(events)
+    tail = _with_worktree(streams, events)
+    parts.own[stream] = reading
+    parts.tails.append(tail)
+    return True
+
+
+@contextlib.contextmanager
+def _told(parts: _Parts) -> Iterator[None]:
+    """A record of ours that cannot be read is damage, and no reason to show nothing."""
+    try:
+        yield
+    except (OSError, StreamMissing) as error:
+        reason = reason_of(error) if isinstance(error, OSError) else error.sentence
+        parts.unread.append(f"A record of ours cannot be read: {reason}.")
+
+
 def agent_active_at(source: Source) -> str:
-    """When the agent last wrote to its own file; empty if it has none."""
+    """When the agent last wrote to its own file; empty if it has none that can be read."""
     if source.path is None or source.agent is None or source.agent.store is None:
         return ""
     head = source.agent.store.head(source.path)
-    return head.last_active_at if head else ""
+    return head.last_active_at if head and not head.unread else ""
 
 
 def _with_worktree(streams: Streams, events: list[Event]) -> list[Event]:
@@ -175,13 +217,30 @@ def _with_worktree(streams: Streams, events: list[Event]) -> list[Event]:
     return [events[0], at_start, *events[1:]]
 
 
-def _merged(parts: _Parts) -> Iterator[Event]:
+def _merged(source: Source, parts: _Parts) -> Iterator[Event]:
     own: list[Iterator[Event]] = [iter(tail) for tail in parts.tails]
     if parts.foreign is None:
         return heapq.merge(*own, key=_when)
-    if not own:
-        return iter(parts.foreign)
-    return heapq.merge(iter(parts.foreign), *own, key=_when)
+    foreign = _as_far_as_readable(parts.foreign, source, parts)
+    return heapq.merge(foreign, *own, key=_when) if own else foreign
+
+
+def _as_far_as_readable(foreign: ForeignReading, source: Source, parts: _Parts) -> Iterator[Event]:
+    try:
+        yield from foreign
+    except OSError as error:
+        _miss(parts, str(source.path), error)
+
+
+def _miss(parts: _Parts, path: str, error: OSError | None) -> None:
+    """Tell that an agent's file is not there (no error), or cannot be read to its end."""
+    parts.agents_own_unread = True
+    if error is None or isinstance(error, FileNotFoundError | NotADirectoryError):
+        told = "is gone"
+    else:
+        told = f"cannot be read: {reason_of(error)}"
+    named = f" ({path})" if path else ""
+    parts.unread.append(f"The agent's own file{named} {told}. What only that file held is missing.")
 
 
 def _when(event: Event) -> str:
@@ -200,7 +259,7 @@ def _record(source: Source, state: LifecycleState, fold: Fold, parts: _Parts, re
         through[f"foreign:{source.path.name}"] = parts.foreign.offset
     return Record(
         thread_id=state.thread_id,
-        name=state.name,
+        name=_name(source, state, parts),
         agent=state.agent or (source.agent.name if source.agent else ""),
         agent_version=state.agent_version,
         native_id=state.native_id,
@@ -211,10 +270,17 @@ def _record(source: Source, state: LifecycleState, fold: Fold, parts: _Parts, re
         states=fold.states,
         through=through,
         events_read=read,
-        depends_on=str(source.path) if source.path else None,
+        depends_on=str(source.path) if source.path and not parts.agents_own_unread else None,
         open_turn=state.open_turn is not None,
         last_turn=state.last_turn,
     )
+
+
+def _name(source: Source, state: LifecycleState, parts: _Parts) -> str:
+    """What named it may have been in a file that cannot be read now."""
+    if parts.unread and source.name and not (state.given_name or state.first_message):
+        return source.name
+    return state.name
 
 
 def _damage(parts: _Parts, checkpoint: Checkpoint | None) -> tuple[tuple[str, ...], int]:

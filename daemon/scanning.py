@@ -70,6 +70,11 @@ def head_of(cursor: FileCursor) -> ForeignHead | None:
     return _head.decode(cursor.head) if cursor.head else None
 
 
+def to_look_into_again(cursor: FileCursor) -> FileCursor:
+    """The cursor of a file that the next scan finds changed, whatever is there."""
+    return msgspec.structs.replace(cursor, size=_NEVER_THE_SAME)
+
+
 def same_file(cursor: FileCursor, now: os.stat_result) -> bool:
     """Whether nothing shows that the file changed."""
     return (cursor.device, cursor.inode, cursor.size, cursor.mtime_ns) == (
@@ -198,12 +203,13 @@ def _out_of_reach(path: Path) -> bool:
 
 
 def _cursor(path: Path, now: os.stat_result, thread_id: str, head: ForeignHead | None) -> FileCursor:
-    return FileCursor(
+    cursor = FileCursor(
         path=str(path),
         device=now.st_dev,
         inode=now.st_ino,
-        size=_NEVER_THE_SAME if head is not None and head.unread else now.st_size,
+        size=now.st_size,
         mtime_ns=now.st_mtime_ns,
         thread_id=thread_id,
         head=msgspec.msgpack.encode(head) if head is not None else b"",
     )
+    return to_look_into_again(cursor) if head is not None and head.unread else cursor

@@ -82,7 +82,9 @@ def serve(root: Path, load: LoadApplication = load_workspace) -> int:
 
 def _refuse(error: Exception) -> int:
     """Say in one sentence what keeps the daemon from starting; returns the exit code."""
-    sentence = f"The daemon can't start: {error}." if isinstance(error, OSError) else str(error)
+    sentence = (
+        f"A file that the daemon needs can't be used: {error}." if isinstance(error, OSError) else str(error)
+    )
     sys.stderr.write(f"{sentence}\n")
     return EXIT_LOCK_HELD if isinstance(error, LockHeld) else 1
 
@@ -128,14 +130,20 @@ async def _serve(place: Place, listening: socket.socket, load: LoadApplication) 
 
 async def _close(application: Application, unfinished: tuple[str, ...]) -> None:
     """Let the application release what it holds; what it can't within ten seconds ends with the process."""
-    if unfinished:
-        _log.warning("requests did not end in time: %s", ", ".join(unfinished))
-    closing = asyncio.ensure_future(application.cut_off(unfinished) if unfinished else application.close())
+    closing = asyncio.ensure_future(_release(application, unfinished))
     await asyncio.wait([closing], timeout=_CLOSE_SECONDS)
     if not closing.done():
         _log.error("the workspace did not close in time")
     elif (failure := closing.exception()) is not None:
         _log.error("the workspace did not close", exc_info=failure)
+
+
+async def _release(application: Application, unfinished: tuple[str, ...]) -> None:
+    if not unfinished:
+        await application.close()
+        return
+    _log.warning("requests did not end in time: %s", ", ".join(unfinished))
+    await application.cut_off(unfinished)
 
 
 async def _open(server: Server, place: Place, load: LoadApplication) -> Application | None:

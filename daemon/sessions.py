@@ -84,7 +84,7 @@ class Sessions:
             watch.cancel()
         for live in list(self._open.values()):
             self._begin_closing(live)
-        await asyncio.gather(*self._closing)
+        await asyncio.gather(*self._closing, return_exceptions=True)
 
     async def _start(self, client: Client, params: SessionStartParams, where: Where, session_id: str) -> Live:
         mine = self._open.get(session_id)

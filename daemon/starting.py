@@ -22,7 +22,7 @@ from resumed.restore.events.envelope import Event, Payload
 from resumed.restore.events.session import AgentRef, GitRef, SessionEnded, SessionMeta
 from resumed.restore.events.thread import SessionLinked, ThreadMeta, ThreadPatched
 from resumed.restore.lifecycle import aborted
-from resumed.restore.snapshot import Record
+from resumed.restore.snapshot import Record, Run
 
 
 class Starter:
@@ -127,7 +127,7 @@ class Starter:
 
     async def _finish_start(self, live: Live, meta: SessionMeta, name: str) -> None:
         """The start of this run was cut off before its thread named it."""
-        runs = ()
+        runs: tuple[Run, ...] = ()
         if await asyncio.to_thread(self._streams.exists, live.thread):
             runs = (await self._threads.record(live.thread_id)).runs
         if (runs[-1].session_id if runs else None) != meta.resumed_from:

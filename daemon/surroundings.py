@@ -44,25 +44,33 @@ class Surroundings:
         self._ours: dict[tuple[str, str], bool] = {}
 
     async def folders(self, places: Iterable[RecordedPlace]) -> Folders:
-        """This root and the gone folders of threads that belong to it, and the other work trees."""
+        """This root and the gone folders of threads that belong to it, and the other work trees; each
+        also by the names that records have for it."""
+        places = list(places)
         try:
             repository = await self._git.repository(self._root)
         except GitFailed:
             repository = None
         if not isinstance(repository, RepositorySeen):
-            return Folders(project=(self._root,), worktrees=())
+            alone = Folders(project=(self._root,), worktrees=())
+            return await asyncio.to_thread(_with_other_names, alone, {place.root for place in places})
         others = tuple(entry.path for entry in repository.worktrees if entry.path != self._root)
-        recorded = [place for place in places if place.root not in (self._root, *others)]
+        here = Folders(project=(self._root,), worktrees=others)
+        known = await asyncio.to_thread(_with_other_names, here, {place.root for place in places})
+        recorded = [place for place in places if known.group(place.root) == ELSEWHERE]
         gone = await asyncio.to_thread(_gone, {place.root for place in recorded})
         ours = [
             place.root
             for place in recorded
             if place.root in gone and await self._is_ours(place.origin, place.sha, repository)
         ]
-        return Folders(project=(self._root, *dict.fromkeys(ours)), worktrees=others)
+        return Folders(project=(*known.project, *dict.fromkeys(ours)), worktrees=known.worktrees)
 
     async def _is_ours(self, origin: str | None, sha: str | None, repository: RepositorySeen) -> bool:
-        if not origin or not sha or normalise_origin(origin) != repository.origin:
+        if not origin or not sha or repository.origin is None:
+            return False
+        # Our own records hold it normalised already.
+        if repository.origin not in (origin, normalise_origin(origin)):
             return False
         key = (origin, sha)
         if key not in self._ours:
@@ -71,6 +79,17 @@ class Surroundings:
             except GitFailed:
                 return False
         return self._ours[key]
+
+
+def _with_other_names(folders: Folders, recorded: set[str]) -> Folders:
+    """With the recorded paths that lead into these folders through symbolic links."""
+    names: dict[str, list[str]] = {PROJECT: [], WORKTREE: [], ELSEWHERE: []}
+    for root in sorted(recorded):
+        if root and folders.group(root) == ELSEWHERE:
+            names[folders.group(os.path.realpath(root))].append(root)
+    return Folders(
+        project=(*folders.project, *names[PROJECT]), worktrees=(*folders.worktrees, *names[WORKTREE])
+    )
 
 
 def _gone(folders: set[str]) -> set[str]:

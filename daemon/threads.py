@@ -1,20 +1,25 @@
 """All threads that this workspace can show: listed from the index, read from their streams and files.
 
-The index is only a hint that makes lists fast; it is filled again from what is on disk.
+The index is only a hint that makes lists fast; it is filled again from what is on disk. What is wrong
+with one file is told of its thread, and stops nothing else.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
+import logging
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
 from resumed.daemon import records, scanning
 from resumed.daemon.agents.agent import Agent
+from resumed.daemon.ports import processes
 from resumed.daemon.ports.clock import Clock
-from resumed.daemon.storage.errors import CursorRefused
+from resumed.daemon.storage.errors import CursorRefused, IndexDamaged, StorageError
 from resumed.daemon.storage.index import Index
 from resumed.daemon.storage.layout import Layout
+from resumed.daemon.storage.lease import holder_of
 from resumed.daemon.storage.rows import FileCursor, PageRequest, ThreadRow
 from resumed.daemon.storage.streams import Streams
 from resumed.daemon.surroundings import ELSEWHERE, Folders, Surroundings
@@ -26,7 +31,12 @@ from resumed.restore.snapshot import Record
 FRESH_SECONDS = 1.0
 WAIT_SECONDS = 2.0
 MAX_LIMIT = 200
+LOOKS = 3
 SCOPES = ("workspace", "all")
+
+_LOG = logging.getLogger(__name__)
+
+Value = TypeVar("Value")
 
 
 class Store(msgspec.Struct, frozen=True):
@@ -38,8 +48,9 @@ class Store(msgspec.Struct, frozen=True):
 
 
 class Threads:
-    """The threads seen from one workspace. `notes` are sentences for people about the record; `live`
-    maps a thread to the run that an agent has open here."""
+    """The threads seen from one workspace. `notes` are sentences for people that stay true while this
+    daemon runs; `live` maps a thread to the run that an agent has open here; `count` is how many
+    threads there are."""
 
     def __init__(
         self,
@@ -52,21 +63,32 @@ class Threads:
         self.root, self.workspace_id = workspace
         self.notes: dict[str, None] = {}
         self.live: dict[str, str] = {}
+        self.count = 0
         self.on_change: Callable[[ThreadSummary], None] = lambda summary: None
         self._store = store
         self._agents = {agent.name: agent for agent in agents}
         self._surroundings = surroundings
         self._clock = clock
         self._files: dict[str, FileCursor] | None = None
+        self._file_notes: dict[str, str] = {}
+        self._generation = 0
+        self._failure: str | None = None
         self._agent_of: dict[str, str] = {}
         self._folders = Folders(project=(self.root,), worktrees=())
         self._refreshing: asyncio.Task[None] | None = None
         self._refreshed_at = float("-inf")
+        boot, namespace, _, started = processes.owner().split(":")
+        self._process = (boot, namespace, started)
 
     @property
     def refreshing(self) -> bool:
         """Whether the index is being brought up to date now."""
         return self._refreshing is not None and not self._refreshing.done()
+
+    def all_notes(self) -> tuple[str, ...]:
+        """What people should know now: of this daemon's life, of damaged files, of what failed."""
+        now = [*self.notes, *self._file_notes.values(), *([self._failure] if self._failure else [])]
+        return tuple(dict.fromkeys(now))
 
     def agent(self, name: str) -> Agent | None:
         """The adapter of that agent."""
@@ -84,27 +106,25 @@ class Threads:
         roots = None if params.scope == "all" else (*self._folders.project, *self._folders.worktrees)
         request = PageRequest(limit=params.limit, cursor=params.cursor, archived=params.archived, roots=roots)
         try:
-            page = await self._store.index.page(request)
+            page = await self._mended(lambda: self._store.index.page(request))
         except CursorRefused as refusal:
             raise ResumedError(
                 ErrorCode.INVALID_PARAMS, refusal.sentence, "Begin without a cursor."
             ) from refusal
-        notes = [*self.notes]
+        notes = self.all_notes()
         if self.refreshing:
-            notes.append("Not everything has been read yet; the list may be incomplete.")
+            notes = (*notes, "Not everything has been read yet; the list may be incomplete.")
         return ThreadListResult(
-            threads=tuple(self.summary(row) for row in page.rows),
-            next_cursor=page.next_cursor,
-            notes=tuple(notes),
+            threads=await self._summaries(page.rows), next_cursor=page.next_cursor, notes=notes
         )
 
     async def find(self, text: str) -> ThreadRow:
         """The one thread of that id, name, or unique part of either."""
-        row = await self._store.index.row(text.strip().lower())
+        row = await self._mended(lambda: self._store.index.row(text.strip().lower()))
         if row is not None:
             return row
         await self.refresh()
-        rows = await self._store.index.rows_matching(text)
+        rows = await self._mended(lambda: self._store.index.rows_matching(text))
         wanted = text.strip().casefold()
         exact = [row for row in rows if wanted in (row.thread_id, row.name.casefold())]
         here = [row for row in (exact or rows) if self._folders.group(row.root) != ELSEWHERE]
@@ -125,46 +145,65 @@ class Threads:
         )
 
     async def record(self, thread_id: str) -> Record:
-        """Read and fold one thread."""
+        """Read and fold one thread. Raises as `built`."""
         return (await self.built(thread_id)).record
 
     async def source(self, thread_id: str) -> records.Source:
         """Where a thread's events are."""
         path = await self._path_of(thread_id)
-        name = self._agent_of.get(thread_id)
-        if name is None and (row := await self._store.index.row(thread_id)) is not None:
-            name = row.agent
+        row = await self._mended(lambda: self._store.index.row(thread_id))
+        name = self._agent_of.get(thread_id) or (row.agent if row is not None else "")
         return records.Source(
             thread_id=thread_id,
-            agent=self._agents.get(name or ""),
+            agent=self._agents.get(name),
             path=path,
             live=self.live.get(thread_id),
+            name=row.name if row is not None else "",
         )
 
     async def built(self, thread_id: str) -> records.Built:
-        """Read and fold one thread, from its checkpoint where that holds."""
+        """Read and fold one thread, from its checkpoint where that holds. What cannot be read of it is
+        in its damage.
+
+        Raises `ResumedError` `threadNotFound` when nothing of it can be read."""
         source = await self.source(thread_id)
-        saved = await self._store.index.checkpoint(thread_id)
-        built = await asyncio.to_thread(records.build, self._store.streams, source, saved)
-        if built.checkpoint is not None:
-            await self._store.index.put_checkpoint(thread_id, thread_id, self._clock.now(), built.checkpoint)
+        built = await self._build(source)
+        if built.unread:
+            # The agent may have moved its file since it was looked for.
+            await self.look_again()
+            again = await self.source(thread_id)
+            if again.path not in (None, source.path):
+                built = await self._build(again)
+        if not built.record.events_read:
+            raise ResumedError(
+                ErrorCode.THREAD_NOT_FOUND,
+                " ".join(("Nothing of this conversation can be read.", *built.unread)),
+                "Nothing was changed. Once the file is back and may be read, it works as before.",
+            )
         return built
+
+    async def is_running(self, thread_id: str) -> bool:
+        """Whether an agent has the thread open, here or under another daemon."""
+        return thread_id in self.live or await asyncio.to_thread(self._held_elsewhere, thread_id)
 
     async def changed(self, thread_id: str) -> None:
         """Bring one thread's row up to date, and tell."""
-        row = self._row(await self.built(thread_id), await self._path_of(thread_id))
-        await self._store.index.put_rows([row])
-        self.on_change(self.summary(row))
+        await self._tell((await self._update(thread_id, []))[1])
 
     async def refresh(self) -> None:
-        """Bring the index up to date, waiting for it a short while at most."""
+        """Bring the index up to date, waiting for it a short while at most. Never fails: what failed is
+        in the notes."""
+        if self._generation != self._store.index.generation:
+            self._refreshed_at = float("-inf")
         if self._clock.monotonic() - self._refreshed_at < FRESH_SECONDS:
             return
-        if self._refreshing is None or self._refreshing.done():
-            self._refreshing = asyncio.create_task(self._refresh())
-        await asyncio.wait({self._refreshing}, timeout=WAIT_SECONDS)
-        if self._refreshing.done() and not self._refreshing.cancelled():
-            self._refreshing.result()
+        await asyncio.wait({self._refresh_task()}, timeout=WAIT_SECONDS)
+
+    async def look_again(self) -> None:
+        """Bring the index up to date with what is on disk after now, not with what was seen before."""
+        if self.refreshing:
+            await asyncio.wait({self._refresh_task()}, timeout=WAIT_SECONDS)
+        await asyncio.wait({self._refresh_task()}, timeout=WAIT_SECONDS)
 
     async def close(self) -> None:
         """Stop what runs in the background."""
@@ -172,14 +211,21 @@ class Threads:
             self._refreshing.cancel()
             await asyncio.gather(self._refreshing, return_exceptions=True)
 
-    def summary(self, row: ThreadRow) -> ThreadSummary:
-        """A row as it is listed."""
+    async def _summaries(self, rows: Iterable[ThreadRow]) -> tuple[ThreadSummary, ...]:
+        """Rows as they are listed."""
+        rows = tuple(rows)
+        elsewhere = await asyncio.to_thread(
+            lambda: {row.thread_id for row in rows if self._held_elsewhere(row.thread_id)}
+        )
+        return tuple(self._summary(row, row.thread_id in elsewhere) for row in rows)
+
+    def _summary(self, row: ThreadRow, elsewhere: bool) -> ThreadSummary:
         return ThreadSummary(
             thread_id=row.thread_id,
             name=row.name,
             agent=row.agent,
             group=self._folders.group(row.root),
-            state="running" if row.thread_id in self.live else row.state,
+            state="running" if elsewhere or row.thread_id in self.live else row.state,
             root=row.root,
             branch=row.branch,
             last_active_at=row.last_active_at,
@@ -188,45 +234,146 @@ class Threads:
             damaged=row.damaged,
         )
 
+    def _held_elsewhere(self, thread_id: str) -> bool:
+        """Whether another daemon holds the lease; what is held here is in `live`, or about to be done."""
+        holder = holder_of(self._store.layout, thread_id)
+        if holder is None:
+            return False
+        return (holder.boot_id, holder.pid_namespace, holder.process_started_at) != self._process
+
+    def _refresh_task(self) -> "asyncio.Task[None]":
+        if self._refreshing is None or self._refreshing.done():
+            self._refreshing = asyncio.create_task(self._refresh())
+        return self._refreshing
+
     async def _refresh(self) -> None:
+        try:
+            for _ in range(LOOKS):
+                try:
+                    await self._look()
+                except IndexDamaged as damage:
+                    self.notes[damage.sentence] = None
+                if self._generation == self._store.index.generation:
+                    break
+            self._failure = None
+        except Exception as error:  # a list may be old or short, but there always is one
+            _LOG.exception("The threads could not be brought up to date.")
+            sentence = error.sentence if isinstance(error, StorageError) else str(error)
+            self._failure = f"Not everything could be read; the list may be incomplete: {sentence}"
+
+    async def _look(self) -> None:
         index = self._store.index
-        if self._files is None:
+        first = self._files is None or self._generation != index.generation
+        if self._files is None or first:
+            self._generation = index.generation
             self._files = {cursor.path: cursor for cursor in await index.files()}
+            self._file_notes = await asyncio.to_thread(scanning.damage_notes, [*self._files.values()])
         found = await asyncio.to_thread(
-            scanning.scan, self._store.layout, list(self._agents.values()), self._files
+            scanning.scan, self._store.layout, [*self._agents.values()], dict(self._files)
         )
         streams = await asyncio.to_thread(lambda: set(self._store.streams.ids("thread")))
-        own = {row.thread_id for row in found.rows if f"thread:{row.thread_id}" in streams}
-        self._agent_of.update({row.thread_id: row.agent for row in found.rows})
         self.notes.update(dict.fromkeys(found.notes))
-        # A thread with streams of its own has more to its row than its agent's file says.
-        await index.put_rows([row for row in found.rows if row.thread_id not in own], found.cursors)
-        await self._forget(found.gone)
+        await self._note_damage(found.cursors)
+        self._agent_of.update({row.thread_id: row.agent for row in found.rows})
         self._files.update({cursor.path: cursor for cursor in found.cursors})
-        for thread_id in found.changed_threads | own:
-            await self.changed(thread_id)
-        heads = [head for cursor in self._files.values() if (head := scanning.head_of(cursor))]
-        self._folders = await self._surroundings.folders(scanning.row_of_head("", head) for head in heads)
+        # A thread with streams of its own has more to its row than its agent's file says.
+        own = {row.thread_id for row in found.rows if f"thread:{row.thread_id}" in streams}
+        foreign = [row for row in found.rows if row.thread_id not in own]
+        new = [] if first else [row for row in foreign if await index.row(row.thread_id) != row]
+        await index.put_rows(foreign, [cursor for cursor in found.cursors if cursor.thread_id not in own])
+        bereft = await self._forget(found.gone, streams)
+        for thread_id in found.own_cursors.keys() | own | bereft:
+            foreign_cursors = [cursor for cursor in found.cursors if cursor.thread_id == thread_id]
+            read = [*foreign_cursors, *found.own_cursors.get(thread_id, ())]
+            await self._update_or_tell(thread_id, read)
+        self._folders = await self._surroundings.folders(await index.places())
+        self.count = (await index.counts()).threads
         self._refreshed_at = self._clock.monotonic()
+        await self._tell(*new)
 
-    async def _forget(self, gone: list[FileCursor]) -> None:
+    async def _tell(self, *rows: ThreadRow) -> None:
+        for summary in await self._summaries(rows):
+            self.on_change(summary)
+
+    async def _note_damage(self, cursors: list[FileCursor]) -> None:
+        for cursor in cursors:
+            self._file_notes.pop(cursor.path, None)
+        self._file_notes.update(await asyncio.to_thread(scanning.damage_notes, cursors))
+
+    async def _forget(self, gone: list[FileCursor], streams: set[str]) -> set[str]:
+        """Forget files, and threads of which there is nothing else; returns those with a stream of ours."""
         assert self._files is not None
         await self._store.index.drop_files([cursor.path for cursor in gone])
         for cursor in gone:
-            del self._files[cursor.path]
+            self._files.pop(cursor.path, None)
+            self._file_notes.pop(cursor.path, None)
         still = {cursor.thread_id for cursor in self._files.values()}
-        await self._store.index.drop_rows({c.thread_id for c in gone if c.thread_id not in still})
+        threads = {cursor.thread_id for cursor in gone}
+        own = {thread for thread in threads if f"thread:{thread}" in streams}
+        await self._store.index.drop_rows(threads - still - own)
+        return own
+
+    async def _update_or_tell(self, thread_id: str, read: list[FileCursor]) -> None:
+        """Bring a row up to date; one that fails is tried again at the next look, and hides no other."""
+        assert self._files is not None
+        try:
+            before, row = await self._update(thread_id, read)
+            if row != before:
+                await self._tell(row)
+        except IndexDamaged:
+            raise
+        except Exception:  # whatever its record holds, the other threads are listed
+            _LOG.exception("The row of %s could not be made.", thread_id)
+            self.notes["A conversation could not be read; the list may be incomplete."] = None
+            self._files.update({cursor.path: scanning.to_look_into_again(cursor) for cursor in read})
+
+    async def _update(self, thread_id: str, read: list[FileCursor]) -> tuple[ThreadRow | None, ThreadRow]:
+        """Make a thread's row of what is on disk, and remember what was read for it. Returns the row
+        before and now."""
+        source = await self.source(thread_id)
+        built = await self._build(source)
+        before = await self._mended(lambda: self._store.index.row(thread_id))
+        row = self._row(built, source.path, before)
+        await self._mended(lambda: self._store.index.put_rows([row], read))
+        if self._files is not None:
+            self._files.update({cursor.path: cursor for cursor in read})
+        self.count += before is None
+        return before, row
+
+    async def _build(self, source: records.Source) -> records.Built:
+        index, thread_id = self._store.index, source.thread_id
+        saved = await self._mended(lambda: index.checkpoint(thread_id))
+        built = await asyncio.to_thread(records.build, self._store.streams, source, saved)
+        if (fresh := built.checkpoint) is not None:
+            now = self._clock.now()
+            await self._mended(lambda: index.put_checkpoint(thread_id, thread_id, now, fresh))
+        return built
+
+    async def _mended(self, call: Callable[[], Awaitable[Value]]) -> Value:
+        """Ask the index; when it had to be set aside, fill it and ask again."""
+        try:
+            return await call()
+        except IndexDamaged as damage:
+            if asyncio.current_task() is self._refreshing:
+                raise
+            self.notes[damage.sentence] = None
+        await self.refresh()
+        return await call()
 
     async def _path_of(self, thread_id: str) -> Path | None:
-        files = (
-            self._files if self._files is not None else {c.path: c for c in await self._store.index.files()}
-        )
-        foreign = [c.path for c in files.values() if c.thread_id == thread_id and c.head]
-        return Path(foreign[0]) if foreign else None
+        """The agent's file of a thread; of several the one the agent would take: not archived, newest."""
+        files = self._files
+        if files is None:
+            files = {c.path: c for c in await self._mended(self._store.index.files)}
+        own = [cursor for cursor in files.values() if cursor.thread_id == thread_id and cursor.head]
+        if not own:
+            return None
+        best = max(own, key=lambda cursor: (not _archived(cursor), cursor.mtime_ns, cursor.path))
+        return Path(best.path)
 
-    def _row(self, built: records.Built, path: Path | None) -> ThreadRow:
+    def _row(self, built: records.Built, path: Path | None, before: ThreadRow | None) -> ThreadRow:
         record, place = built.record, built.record.states["worktree"]
-        return ThreadRow(
+        row = ThreadRow(
             thread_id=record.thread_id,
             name=record.name,
             agent=record.agent,
@@ -244,3 +391,14 @@ class Threads:
             native_id=record.native_id,
             forked_from=record.forked_from,
         )
+        if not built.unread or before is None or row.root:
+            return row
+        # Where it was, only the file that cannot be read now could say again.
+        return msgspec.structs.replace(
+            row, root=before.root, branch=before.branch, sha=before.sha, origin=before.origin
+        )
+
+
+def _archived(cursor: FileCursor) -> bool:
+    head = scanning.head_of(cursor)
+    return head is not None and head.archived

@@ -1,11 +1,11 @@
 """Edits of a thread's list: by its agent in a run, or by a person between runs."""
 
-import asyncio
-
 import msgspec
 
 from resumed.daemon.freezing import ensure_thread, own_event
 from resumed.daemon.leases import Leases
+from resumed.daemon.live import Live
+from resumed.daemon.row_refresh import refresh_row
 from resumed.daemon.rpc.connection import Client
 from resumed.daemon.sessions import Sessions
 from resumed.daemon.storage.streams import Streams
@@ -15,19 +15,20 @@ from resumed.protocol.errors import ErrorCode, ResumedError
 from resumed.protocol.sessions import TodosUpdateParams
 from resumed.protocol.threads import TodosView
 from resumed.restore.events.session import TodoItem, TodosSet
+from resumed.restore.subsystems.todos import TODOS
 
 STATUSES = ("pending", "inProgress", "completed")
 
 
 class TodoLists:
-    """Reads and replaces lists."""
+    """Reads and replaces lists. A list is compared with `base_revision` by whoever may write it, so
+    that nobody writes in between."""
 
     def __init__(self, threads: Threads, sessions: Sessions, leases: Leases, streams: Streams) -> None:
         self._threads = threads
         self._sessions = sessions
         self._leases = leases
         self._streams = streams
-        self._turn = asyncio.Lock()
 
     async def read(self, thread_id: str) -> TodosView:
         """The last accepted list."""
@@ -41,45 +42,46 @@ class TodoLists:
             raise ResumedError(
                 ErrorCode.INVALID_PARAMS, "A status is not known.", f"It is one of {', '.join(STATUSES)}."
             )
-        async with self._turn:
-            if params.session_id is not None:
-                live = self._sessions.of(client, params.session_id)
-                await self._check(live.thread_id, params.base_revision)
-                await live.append(_set(params, "agent"), turn=live.lifecycle.open_turn)
-                return live.thread_id, await self.read(live.thread_id)
-            if params.thread_id is None:
-                raise ResumedError(
-                    ErrorCode.INVALID_PARAMS, "Neither a session nor a thread is named.", "Give one of them."
-                )
-            return await self._by_person(client, params, params.thread_id)
-
-    async def _by_person(
-        self, client: Client, params: TodosUpdateParams, thread_id: str
-    ) -> tuple[str, TodosView]:
-        row = await self._threads.find(thread_id)
-        live = self._sessions.of_thread(row.thread_id)
-        await self._check(row.thread_id, params.base_revision)
-        if live is not None:
-            await live.append(_set(params, "user"))
-            return row.thread_id, await self.read(row.thread_id)
-        async with self._leases.held(row.thread_id, client.info):
-            await ensure_thread(self._streams, await self._threads.record(row.thread_id))
-            stream = f"thread:{row.thread_id}"
-            await self._streams.append(stream, own_event(_set(params, "user"), "todos"))
-            await self._streams.release(stream)
-        await self._threads.changed(row.thread_id)
-        return row.thread_id, await self.read(row.thread_id)
-
-    async def _check(self, thread_id: str, base_revision: str | None) -> None:
-        if base_revision is None:
-            return
-        now = todos_view(await self._threads.record(thread_id)).revision
-        if now != base_revision:
+        if params.session_id is not None:
+            mine = self._sessions.of(client, params.session_id)
+            async with self._leases.turn(mine.thread_id):
+                return mine.thread_id, await _replace(mine, params, "agent")
+        if params.thread_id is None:
             raise ResumedError(
-                ErrorCode.REVISION_STALE,
-                "The list was changed by somebody else.",
-                "Read it again and make your change to that.",
+                ErrorCode.INVALID_PARAMS, "Neither a session nor a thread is named.", "Give one of them."
             )
+        row = await self._threads.find(params.thread_id)
+        async with self._leases.turn(row.thread_id):
+            live = self._sessions.of_thread(row.thread_id)
+            if live is not None:
+                return row.thread_id, await _replace(live, params, "user")
+            return row.thread_id, await self._between_runs(client, params, row.thread_id)
+
+    async def _between_runs(self, client: Client, params: TodosUpdateParams, thread_id: str) -> TodosView:
+        async with self._leases.writing(thread_id, client.info, self._streams) as stream:
+            record = await self._threads.record(thread_id)
+            _check(todos_view(record), params.base_revision)
+            await ensure_thread(self._streams, record)
+            event = own_event(_set(params, "user"), "todos")
+            await self._streams.append(stream, event)
+        await refresh_row(self._threads, thread_id)
+        return TODOS.view(TODOS.apply(record.states[TODOS.name], event))
+
+
+async def _replace(live: Live, params: TodosUpdateParams, origin: str) -> TodosView:
+    _check(TODOS.view(live.state(TODOS.name)), params.base_revision)
+    turn = live.lifecycle.open_turn if origin == "agent" else None
+    await live.append(_set(params, origin), turn=turn)
+    return TODOS.view(live.state(TODOS.name))
+
+
+def _check(now: TodosView, base_revision: str | None) -> None:
+    if base_revision is not None and now.revision != base_revision:
+        raise ResumedError(
+            ErrorCode.REVISION_STALE,
+            "The list was changed by somebody else.",
+            "Read it again and make your change to that.",
+        )
 
 
 def _set(params: TodosUpdateParams, origin: str) -> TodosSet:

@@ -21,8 +21,9 @@ from resumed.daemon.ports.policy import Policy
 from resumed.daemon.recovery import Recoverer
 from resumed.daemon.restorer import Restorer
 from resumed.daemon.rpc.application import Broadcast, StatusFields
+from resumed.daemon.run_place import World
 from resumed.daemon.runtime import workspace_id
-from resumed.daemon.sessions import Sessions, World
+from resumed.daemon.sessions import Sessions
 from resumed.daemon.storage.errors import StorageError
 from resumed.daemon.storage.index import Index
 from resumed.daemon.storage.layout import Layout

@@ -20,13 +20,14 @@ ENVIRONMENT = (
     "PATH",
     "VIRTUAL_ENV",
 )
-"""The only variables that a client may send of its own environment: none of them names a secret."""
+"""What our own client sends of its environment. `ClientInfo` names the same to everybody else."""
 
 
 class ClientInfo(Wire):
-    """Who connects. `env` is a part of the client's own environment, at most what `ENVIRONMENT` names:
-    CODEX_HOME, CLAUDE_CONFIG_DIR, PATH, VIRTUAL_ENV, LANG, HTTP_PROXY, HTTPS_PROXY and where git's files
-    are. The daemon forgets it once the connection is initialized, whatever it holds."""
+    """Who connects. `env` is the part of the client's own environment that may be sent: PATH, LANG,
+    VIRTUAL_ENV, CODEX_HOME, CLAUDE_CONFIG_DIR, HTTP_PROXY, HTTPS_PROXY, GIT_DIR, GIT_WORK_TREE,
+    GIT_COMMON_DIR, GIT_INDEX_FILE, GIT_OBJECT_DIRECTORY, GIT_CONFIG_GLOBAL, GIT_CONFIG_SYSTEM and
+    GIT_CONFIG_NOSYSTEM. The daemon keeps none of it, whatever it holds."""
 
     name: str
     version: str = ""

@@ -15,8 +15,9 @@ class AgentInfo(Wire):
 
 
 class PermissionsInfo(Wire):
-    """What the agent may do. `approval`: untrusted, on-request or never. `sandbox`: read-only,
-    workspace-write or danger-full-access. `mode`: normal, plan, bypass or auto."""
+    """What the agent may do, in one of these words each, from the strictest to the widest. `approval`:
+    untrusted, on-request, on-failure or never. `sandbox`: read-only, workspace-write or
+    danger-full-access. `mode`: plan, normal, auto or bypass."""
 
     approval: str
     sandbox: str
@@ -25,9 +26,17 @@ class PermissionsInfo(Wire):
 
 
 class SessionStartParams(Wire):
-    """Begin a run. Without `thread_id` a new thread begins; `session_id` is ours unless given.
-    `cwd` must lie inside the daemon's workspace. `reason` is startup or resume; to continue after
-    a restore pass its `session_id`, which `thread/resume` has already made."""
+    """Begin a run, or take one up again. `cwd` must lie inside the daemon's workspace, and in no
+    worktree or repository of its own.
+
+    Without `thread_id` and `session_id` a new thread begins, under ids of ours. With `thread_id` alone a
+    new run of that thread begins. A `session_id` that is on record is taken up again: the run that
+    `thread/resume` has made, or one whose agent lost its connection; its thread is known and need not be
+    given. An unknown `session_id` becomes that of the new run, so that the call can be sent again.
+
+    Of a run that is taken up, `cwd`, `name`, `model`, `permissions` and the agent's version are recorded
+    where they differ from the record. Permissions wider than the run was granted are refused with
+    `invalidParams`."""
 
     agent: AgentInfo
     cwd: str
@@ -62,7 +71,8 @@ class SessionEndResult(Wire):
 
 
 class TurnStartParams(Wire):
-    """Begin a turn with the user's message. At most one turn is open in a session."""
+    """Begin a turn with the user's message. At most one turn is open in a session. The same `event_id`
+    again gives the same turn; with another message it is an `eventConflict`."""
 
     session_id: str
     message: str
@@ -70,14 +80,16 @@ class TurnStartParams(Wire):
 
 
 class TurnStartResult(Wire):
-    """The turn's id and the token that `turn/complete` must present."""
+    """The turn's id, the token that `turn/complete` must present, and the message's id as an entry."""
 
     turn_id: str
     token: str
+    entry_id: str
 
 
 class TurnCompleteParams(Wire):
-    """End a turn; `status` is completed, interrupted or failed. `message` is the agent's answer."""
+    """End a turn; `status` is completed, interrupted or failed. `message` is the agent's answer. A turn
+    that was cut off is ended in the session that goes on with its thread."""
 
     session_id: str
     turn_id: str
@@ -87,10 +99,12 @@ class TurnCompleteParams(Wire):
 
 
 class TurnCompleteResult(Wire):
-    """`repeated` when this turn had been completed before: nothing was written twice."""
+    """`repeated` when this turn had been completed before: nothing was written twice. `entry_id` is the
+    answer's id as an entry, if there was one."""
 
     last_durable_event: int
     repeated: bool = False
+    entry_id: str | None = None
 
 
 class EventAppendParams(Wire):
@@ -98,7 +112,8 @@ class EventAppendParams(Wire):
     `usage_recorded`, `check_recorded`, `entry_added`, `permissions_set`).
 
     A repeated `event_id` with the same content is answered, not written again; with other content
-    it is an `eventConflict`."""
+    it is an `eventConflict`. An entry has an `id` (1 to 200 letters, digits, `.`, `_`, `:`, `-`; one of
+    ours unless given) by which others name it, and may have a `parent_id`; other events have neither."""
 
     session_id: str
     event_id: str
@@ -106,14 +121,17 @@ class EventAppendParams(Wire):
     payload: dict[str, Any]
     turn_id: str | None = None
     at: str | None = None
+    id: str | None = None
+    parent_id: str | None = None
 
 
 class EventAppendResult(Wire):
-    """Where the event stands. It is durable when this arrives."""
+    """Where the event stands. It is durable when this arrives. `id` is the entry's, if it is one."""
 
     seq: int
     last_durable_event: int
     repeated: bool = False
+    id: str | None = None
 
 
 class OperationBeginParams(Wire):

@@ -16,7 +16,7 @@ from resumed.restore.operation_state import Open, OperationsState
 from resumed.restore.probes import FileSeen, Seen
 from resumed.restore.subsystem import Choices, Target
 from resumed.restore.touched import Touched
-from resumed.restore.wording import agent_name, sentence
+from resumed.restore.wording import agent_name, capital
 
 LANDED, NOT_LANDED, UNCLEAR = "landed", "notLanded", "unclear"
 
@@ -33,6 +33,11 @@ VERDICT_NOTES = {
     "finished": "the user says that it finished, do not run it again.",
     "notRun": "the user says that it did not run.",
     "agentChecks": "check whether it took effect before going on; do not simply run it again.",
+}
+EDIT_WORDS = {"finished": "you said that it was made", "notRun": "you said that it was not made"}
+EDIT_NOTES = {
+    "finished": "the user says that it was made, do not make it again.",
+    "notRun": "the user says that it was not made.",
 }
 READ_WORDS = "it only reads"
 READ_NOTE = "it only reads, its result is missing."
@@ -71,6 +76,22 @@ def verdict(operation: Open, seen: Seen, choices: Choices, target: Target) -> tu
     return (answer.choice, "person") if answer else ("agentChecks", "unattended")
 
 
+def verdict_words(operation: Open, found: str) -> str:
+    """What became of a call, for a person."""
+    if operation.operation_class == "read":
+        return READ_WORDS
+    words = VERDICT_WORDS if operation.operation_class == "external" else VERDICT_WORDS | EDIT_WORDS
+    return words[found]
+
+
+def verdict_note(operation: Open, found: str) -> str:
+    """What became of a call, for the agent."""
+    if operation.operation_class == "read":
+        return READ_NOTE
+    notes = VERDICT_NOTES if operation.operation_class == "external" else VERDICT_NOTES | EDIT_NOTES
+    return notes[found]
+
+
 def left_by_agent(state: OperationsState, seen: Seen, target: Target) -> Left:
     """What to compare the files with."""
     files, unclear = state.files, set[str]()
@@ -105,7 +126,7 @@ def dangling(operation: Open, target: Target) -> Drift:
         title="One command may or may not have finished."
         if command
         else "One edit may or may not have been made.",
-        reason=f"{sentence(operation.title + ' was cut off')} " + (cannot_see if command else cannot_tell),
+        reason=f"{capital(operation.title)} was cut off. " + (cannot_see if command else cannot_tell),
         labels={
             "agentChecks": f"Tell {agent} to check first",
             "finished": "It finished" if command else "It was made",

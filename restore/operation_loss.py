@@ -38,7 +38,7 @@ def losses(lost: Sequence[Differing], choices: Choices, target: Target) -> Losse
         reasons.append("files that the agent edited were changed since")
         parts.append(f"{count(changed, 'file')} that it edited {_was(changed)} changed since")
     elif changed:
-        reasons.append(f"files in {_where(choices, target)} are not as the agent left them")
+        reasons.append(f"files {_at(choices, target)} are not as the agent left them")
         parts.append(f"{count(changed, 'file')} {_is(changed)} not as it left {_them(changed)}")
     if unknown:
         reasons.append("files that the agent edited could not be compared")
@@ -62,6 +62,11 @@ def _where(choices: Choices, target: Target) -> str:
     if target.recreated:
         return "the folder that was made new"
     return "this folder" if _same_branch(choices, target) else "the branch you stay on"
+
+
+def _at(choices: Choices, target: Target) -> str:
+    where = _where(choices, target)
+    return f"on {where}" if where.startswith("the branch") else f"in {where}"
 
 
 def _was(number: int) -> str:

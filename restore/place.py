@@ -191,7 +191,7 @@ def same_repository(state: WorktreeState, anchor: str, seen: Seen) -> str:
 def folder_in(root: str, state: WorktreeState, tops: tuple[str, ...]) -> str:
     """The session's folder inside `root`, as it was inside the recorded top level, by whichever of its
     names the record has it."""
-    for top in tops:
+    for top in filter(None, tops):
         inside = top.rstrip("/") + "/"
         if state.cwd.startswith(inside):
             return posixpath.join(root, state.cwd[len(inside) :])

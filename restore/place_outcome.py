@@ -5,9 +5,10 @@ up is told again.
 """
 
 from resumed.protocol.restore import DriftKind
+from resumed.restore.drift import LAST
 from resumed.restore.place import Left, Place, WorktreeState, canonical
 from resumed.restore.place_settle import chosen, switches
-from resumed.restore.probes import Seen
+from resumed.restore.probes import RepositoryProbe, RepositorySeen, Seen
 from resumed.restore.subsystem import Choices, Target
 from resumed.restore.wording import operation_name, short_path, short_sha
 
@@ -25,6 +26,22 @@ def summary(state: WorktreeState, place: Place, choices: Choices, target: Target
     if switches(choices) and place.repository is not None:
         return f"{line} (was on {place.repository.branch or 'no branch'})"
     return line
+
+
+def settled(state: WorktreeState, seen: Seen, choices: Choices, target: Target) -> dict[str, str]:
+    """What became of each difference, by its name: where the new run is. Only the last folder of an
+    agent that strayed may be in another repository."""
+    repository = state.origin or "not known"
+    if chosen(choices, DriftKind.SILENT_SWITCH) == LAST:
+        there = seen.get(RepositoryProbe(state.last_folder))
+        repository = (there.origin if isinstance(there, RepositorySeen) else None) or "none"
+    now = {"folder": short_path(target.root or "", *target.here.homes), "repository": repository}
+    if target.branch or target.sha:
+        at = short_sha(target.sha) if target.sha else "no commits yet"
+        now["branch"] = f"{target.branch or 'no branch'} ({at})"
+    if target.sha:
+        now["commit"] = short_sha(target.sha)
+    return now
 
 
 def told(state: WorktreeState, place: Place, seen: Seen, choices: Choices, target: Target) -> tuple[str, ...]:

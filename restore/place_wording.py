@@ -9,10 +9,10 @@ from resumed.restore.probes import FolderProbe, FolderSeen, RepositoryProbe, Rep
 from resumed.restore.subsystem import Target
 from resumed.restore.wording import (
     agent_name,
+    capital,
     count,
     listed,
     operation_name,
-    sentence,
     short_path,
     short_sha,
 )
@@ -146,21 +146,21 @@ def _last_obstacle(state: WorktreeState, seen: Seen) -> str:
 
 
 def _commit_title(kind: DriftKind, state: WorktreeState, place: Place, seen: Seen, target: Target) -> str:
-    branch = state.branch or folder_words(place, target)
+    folder = folder_words(place, target)
     if kind is DriftKind.COMMIT_GONE:
-        where = folder_words(place, target) if is_elsewhere(place) else "this repository"
+        where = folder if is_elsewhere(place) else "this repository"
         return f"The commit {short_sha(state.sha)} is not in {where} any more."
+    # A branch is written as it is, also at the beginning of a sentence.
+    subject = state.branch or capital(folder)
     if kind is DriftKind.ADVANCED:
-        return sentence(f"{branch} has new commits since")
+        return f"{subject} has new commits since."
     if place.repository is not None and place.repository.unborn:
-        return sentence(f"{branch} has no commits any more")
-    if relation(state, place, seen) == "descendant":
-        return sentence(f"{branch} was set back to an older commit")
-    if relation(state, place, seen) == "diverged":
-        return (
-            "The branch was rewritten since." if state.branch else f"{sentence(branch)[:-1]} was rewritten."
-        )
-    return sentence(f"{branch} is at another commit")
+        return f"{subject} has no commits any more."
+    became = {
+        "diverged": f"{'The branch' if state.branch else 'The history'} was rewritten since.",
+        "descendant": f"{subject} was set back to an older commit.",
+    }
+    return became.get(relation(state, place, seen), f"{subject} is at another commit.")
 
 
 def _branch_title(kind: DriftKind, state: WorktreeState, place: Place, target: Target) -> str:
@@ -168,11 +168,11 @@ def _branch_title(kind: DriftKind, state: WorktreeState, place: Place, target: T
     if kind is DriftKind.BRANCH_DELETED:
         return f"The branch {state.branch} was deleted."
     if place.repository is not None and place.repository.unborn:
-        return sentence(f"{folder} is on a branch without commits")
+        return f"{capital(folder)} is on a branch without commits."
     if kind is DriftKind.DETACHED:
-        return sentence(f"{folder} is on no branch")
+        return f"{capital(folder)} is on no branch."
     if is_elsewhere(place):
-        return sentence(f"{folder} is on a different branch")
+        return f"{folder} is on a different branch."
     return "You are on a different branch."
 
 

@@ -66,10 +66,14 @@ def operation_name(in_progress: str | None) -> str:
     return IN_PROGRESS_WORDS.get(in_progress or "", "git operation")
 
 
+def capital(text: str) -> str:
+    """The text as a sentence begins."""
+    return text[:1].upper() + text[1:]
+
+
 def sentence(text: str) -> str:
     """The text with a capital letter, and a full stop where it has no end."""
-    ended = text if text.endswith((".", "!", "?")) else f"{text}."
-    return ended[:1].upper() + ended[1:]
+    return capital(text if text.endswith((".", "!", "?")) else f"{text}.")
 
 
 def one_line(text: str, limit: int = 60) -> str:

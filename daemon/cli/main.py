@@ -266,7 +266,8 @@ def _paper() -> "Paper":
 def _reader() -> "Reader":
     from resumed.daemon.cli.words import Reader
 
-    return Reader(now=datetime.now().astimezone(), home=os.path.expanduser("~"))
+    home = os.path.expanduser("~")
+    return Reader(now=datetime.now().astimezone(), home=home, real_home=os.path.realpath(home))
 
 
 def _write_anything() -> None:

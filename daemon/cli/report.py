@@ -154,7 +154,9 @@ def _file_details(report: RestoreReport) -> list[tuple[str, str]]:
     for drift in report.drifts:
         if drift.kind in _FILE_KINDS:
             mark = FAILED if drift.severity is Severity.INFORM else CARE
-            found += [(mark, detail) for detail in details if detail.startswith(f"{drift.path}: ")]
+            # A file outside the folder is named otherwise than by its path.
+            names = (drift.path, *(row.what for row in drift.differences))
+            found += [(mark, text) for text in details for name in names if text.startswith(f"{name}: ")]
     return sorted(dict.fromkeys(found), key=lambda each: each[0] != FAILED)
 
 

@@ -29,10 +29,12 @@ _HARD_IN_DOUBLE_QUOTES = frozenset('"$`\\!')
 
 
 class Reader(NamedTuple):
-    """From where a person reads: `now` with their time zone, and their home folder."""
+    """From where a person reads: `now` with their time zone, and their home folder; `real_home` is the
+    same with its symbolic links resolved."""
 
     now: datetime
     home: str
+    real_home: str = ""
 
     def when(self, timestamp: str) -> str:
         """A time as it looks from now."""
@@ -40,7 +42,7 @@ class Reader(NamedTuple):
 
     def path(self, path: str) -> str:
         """A path with the home folder as `~`."""
-        return short_path(path, self.home)
+        return short_path(path, self.home, self.real_home)
 
 
 def clean(text: str) -> str:

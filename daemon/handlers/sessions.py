@@ -1,9 +1,14 @@
 """Handlers of direct agents."""
 
+import logging
+
 from resumed.daemon import direct
+from resumed.daemon.live import Live
+from resumed.daemon.row_refresh import refresh_row
 from resumed.daemon.rpc.connection import Client
-from resumed.daemon.views import cost_view
+from resumed.daemon.storage.errors import StorageError
 from resumed.daemon.workspace import Workspace
+from resumed.protocol.errors import ResumedError
 from resumed.protocol.sessions import (
     CostUpdated,
     EventAppendParams,
@@ -24,6 +29,9 @@ from resumed.protocol.sessions import (
     TurnStartResult,
 )
 from resumed.protocol.threads import TodosView
+from resumed.restore.subsystems.cost import COST
+
+_log = logging.getLogger(__name__)
 
 
 async def session_start(
@@ -51,7 +59,7 @@ async def turn_start(workspace: Workspace, client: Client, params: TurnStartPara
     """Begin a turn."""
     live = workspace.sessions.of(client, params.session_id)
     result = await direct.start_turn(live, params, workspace.key)
-    await workspace.threads.changed(live.thread_id)
+    await refresh_row(workspace.threads, live.thread_id)
     return result
 
 
@@ -60,9 +68,9 @@ async def turn_complete(
 ) -> TurnCompleteResult:
     """End a turn."""
     live = workspace.sessions.of(client, params.session_id)
-    await workspace.sessions.note_head(live)
     result = await direct.complete_turn(live, params, workspace.key)
-    await workspace.threads.changed(live.thread_id)
+    await _note_head(workspace, live)
+    await refresh_row(workspace.threads, live.thread_id)
     return result
 
 
@@ -71,7 +79,7 @@ async def event_append(workspace: Workspace, client: Client, params: EventAppend
     live = workspace.sessions.of(client, params.session_id)
     result = await direct.append_event(live, params)
     if params.type == "usage_recorded" and not result.repeated:
-        cost = cost_view(await workspace.threads.record(live.thread_id))
+        cost = COST.view(live.state(COST.name))
         workspace.broadcast(
             "cost/updated", CostUpdated(thread_id=live.thread_id, cost=cost), f"cost {live.thread_id}"
         )
@@ -91,7 +99,7 @@ async def operation_commit(
     """Settle a tool call."""
     live = workspace.sessions.of(client, params.session_id)
     result = await direct.commit_operation(live, params)
-    await workspace.sessions.note_head(live)
+    await _note_head(workspace, live)
     return result
 
 
@@ -100,3 +108,12 @@ async def todos_update(workspace: Workspace, client: Client, params: TodosUpdate
     thread_id, todos = await workspace.todo_lists.update(client, params)
     workspace.broadcast("todos/updated", TodosUpdated(thread_id=thread_id, todos=todos), f"todos {thread_id}")
     return todos
+
+
+async def _note_head(workspace: Workspace, live: Live) -> None:
+    """Note where HEAD is after something was made durable, which no longer fails by it: a move that
+    could not be noted now is noted at the next occasion."""
+    try:
+        await workspace.sessions.note_head(live)
+    except (StorageError, ResumedError) as error:
+        _log.warning("where HEAD is was not noted in session %s: %s", live.session_id, error)

@@ -1,6 +1,7 @@
 """Handlers that read threads, and name them."""
 
 from resumed.daemon.freezing import ensure_thread, own_event
+from resumed.daemon.row_refresh import refresh_row
 from resumed.daemon.rpc.connection import Client
 from resumed.daemon.views import cost_view, thread_view
 from resumed.daemon.workspace import Workspace
@@ -16,6 +17,7 @@ from resumed.protocol.threads import (
     TodosView,
 )
 from resumed.restore.events.thread import ThreadPatched
+from resumed.restore.lifecycle import Lifecycle
 
 
 async def thread_list(workspace: Workspace, client: Client, params: ThreadListParams) -> ThreadListResult:
@@ -33,17 +35,20 @@ async def thread_read(workspace: Workspace, client: Client, params: ThreadReadPa
 async def thread_name_set(workspace: Workspace, client: Client, params: NameSetParams) -> NameSetResult:
     """Name a thread, or give it back its automatic name."""
     row = await workspace.threads.find(params.thread_id)
-    stream = f"thread:{row.thread_id}"
     patch = own_event(ThreadPatched(fields={"name": params.name.strip()}), "name")
-    if workspace.sessions.of_thread(row.thread_id) is not None:
-        await workspace.streams.append(stream, patch)
-    else:
-        async with workspace.leases.held(row.thread_id, client.info):
-            await ensure_thread(workspace.streams, await workspace.threads.record(row.thread_id))
-            await workspace.streams.append(stream, patch)
-            await workspace.streams.release(stream)
-    await workspace.threads.changed(row.thread_id)
-    return NameSetResult(thread_id=row.thread_id, name=(await workspace.threads.record(row.thread_id)).name)
+    async with workspace.leases.turn(row.thread_id):
+        live = workspace.sessions.of_thread(row.thread_id)
+        if live is not None:
+            await live.append_to_thread(patch)
+            name = live.lifecycle.name
+        else:
+            async with workspace.leases.writing(row.thread_id, client.info, workspace.streams) as stream:
+                built = await workspace.threads.built(row.thread_id)
+                await ensure_thread(workspace.streams, built.record)
+                await workspace.streams.append(stream, patch)
+            name = Lifecycle().apply(built.lifecycle, patch).name
+    await refresh_row(workspace.threads, row.thread_id)
+    return NameSetResult(thread_id=row.thread_id, name=name)
 
 
 async def todos_read(workspace: Workspace, client: Client, params: ThreadParams) -> TodosView:

@@ -113,7 +113,8 @@ class Server:
         self._stopping.set()
 
     def _stop_when_drained(self) -> None:
-        if self._needed() or any(served.dispatcher.running for served in self._clients.values()):
+        names = [name for served in self._clients.values() for name in served.dispatcher.running]
+        if self._needed() or any(not name.startswith("daemon/") for name in names):
             asyncio.get_running_loop().call_later(_BUSY_SECONDS, self._stop_when_drained)
         else:
             self._stop_when_finished()

@@ -10,7 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from resumed.daemon.storage.appender import Appended, Appender, Now, StreamHome
-from resumed.daemon.storage.errors import EventRefused, StorageError, StorageFailed, StreamExists, StreamMissing
+from resumed.daemon.storage.errors import (
+    EventConflict,
+    EventRefused,
+    StorageFailed,
+    StreamExists,
+    StreamMissing,
+)
 from resumed.daemon.storage.layout import Layout, parse_stream
 from resumed.daemon.storage.reader import Position, Reading
 from resumed.daemon.storage.writer import Writer
@@ -39,7 +45,8 @@ class Streams:
         with more after it, all or none. Returns what became of the first.
 
         Creating it again by the same event is answered; by another one raises `StreamExists`. A
-        refusal leaves no writer behind that was not there before.
+        refusal leaves no writer behind that was not there before; after a `StorageFailed` the writer
+        stays, since it alone knows that what is on the disk was never acknowledged.
         """
         self._layout.check_writable()
         path = await asyncio.to_thread(self._path_of_new, stream, first)
@@ -50,7 +57,7 @@ class Streams:
                 if writer.last_durable and not writer.knows(first.event_id):
                     raise StreamExists(f"{stream} exists.")
                 appended = await writer.append((first, *more))
-            except StorageError:
+            except (StreamExists, EventConflict, EventRefused):
                 if not opened_before:
                     await self.release(stream)
                 raise

@@ -18,15 +18,13 @@ from resumed.restore.events.session import (
     WorktreeBound,
 )
 from resumed.restore.operation_effects import (
-    READ_NOTE,
-    READ_WORDS,
     UNCLEAR,
-    VERDICT_NOTES,
-    VERDICT_WORDS,
     announced_paths,
     dangling,
     effect,
     verdict,
+    verdict_note,
+    verdict_words,
 )
 from resumed.restore.operation_files import Differing, differing, file_drift, kept, loss, note
 from resumed.restore.operation_loss import loss_record, losses
@@ -34,7 +32,7 @@ from resumed.restore.operation_state import Open, OperationsState
 from resumed.restore.probes import AnyProbe, Seen
 from resumed.restore.steps import RecordState, Step
 from resumed.restore.subsystem import Choices, Restoration, Target
-from resumed.restore.wording import count, sentence
+from resumed.restore.wording import capital, count
 
 
 class Operations:
@@ -100,7 +98,8 @@ class Operations:
         verdicts = [
             (operation, *verdict(operation, seen, choices, target)) for operation in state.open.values()
         ]
-        unsure = tuple(operation.title for operation, found, _ in verdicts if found == "agentChecks")
+        unsure = [operation for operation, found, _ in verdicts if found == "agentChecks"]
+        beyond = any(operation.operation_class == "external" for operation in unsure)
         steps = []
         if verdicts:
             steps.append(_resolution(verdicts))
@@ -115,15 +114,15 @@ class Operations:
             details=(
                 *(loss(each) for each in lost),
                 *(kept(each) for each in differs if not each.lost),
-                *(_cut_off(each, ": ", _words(each, found)) for each, found, _ in verdicts),
+                *(_cut_off(each, ": ", verdict_words(each, found)) for each, found, _ in verdicts),
             ),
             steps=tuple(steps),
             told=(
                 *(note(each) for each in differs),
-                *(_cut_off(each, "; ", _note(each, found)) for each, found, _ in verdicts),
+                *(_cut_off(each, "; ", verdict_note(each, found)) for each, found, _ in verdicts),
             ),
-            handed=unsure,
-            unknown=("databases and servers outside this folder",) if unsure else (),
+            handed=tuple(operation.title for operation in unsure),
+            unknown=("databases and servers outside this folder",) if beyond else (),
             keys=tuple(each.path for each in lost),
         )
 
@@ -194,15 +193,7 @@ def _invalidation(lost: tuple[Differing, ...], why: str) -> Step:
 
 
 def _cut_off(operation: Open, mark: str, rest: str) -> str:
-    return f"{sentence(operation.title + ' was cut off')[:-1]}{mark}{rest}"
-
-
-def _words(operation: Open, found: str) -> str:
-    return READ_WORDS if operation.operation_class == "read" else VERDICT_WORDS[found]
-
-
-def _note(operation: Open, found: str) -> str:
-    return READ_NOTE if operation.operation_class == "read" else VERDICT_NOTES[found]
+    return f"{capital(operation.title)} was cut off{mark}{rest}"
 
 
 OPERATIONS = Operations()

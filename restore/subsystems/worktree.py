@@ -94,6 +94,7 @@ class Worktree:
             steps=steps,
             told=place_outcome.told(state, place, seen, choices, target),
             unknown=place_unknowns(state, seen, target),
+            now=place_outcome.settled(state, seen, choices, target),
         )
 
     def view(self, state: WorktreeState) -> PlaceView:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from resumed.daemon.rpc.client import Client
 from resumed.daemon.runtime import workspace_id
+from resumed.daemon.storage.layout import INDEX_VERSION
 from resumed.protocol.daemon import StatusParams, StatusResult
 from resumed.protocol.threads import ThreadListParams, ThreadListResult
 from tests.benchmarks.measure import Figure, beside, installed, median, median_of
@@ -36,7 +37,10 @@ async def figures(base: Path) -> list[Figure]:
         listed = await median_of(lambda: connection.call("thread/list", params), 50)
     daemon.stop()
     index = (
-        Path(os.environ["RESUMED_HOME"]) / "workspaces" / workspace_id(os.fsencode(folder)) / "index-v1.db"
+        Path(os.environ["RESUMED_HOME"])
+        / "workspaces"
+        / workspace_id(os.fsencode(folder))
+        / f"index-v{INDEX_VERSION}.db"
     )
     with sqlite3.connect(index) as database:
         sql = "SELECT * FROM threads WHERE archived = 0 ORDER BY last_active_at DESC, thread_id DESC LIMIT 50"

@@ -190,5 +190,5 @@ def test_who_leaves_in_the_middle_is_told_what_could_not_be_taken_back() -> None
     assert report.outcome is Outcome.ROLLED_BACK
     assert report.headline == (
         "Not resumed: It changed while this was being restored. "
-        "Make ~/repo-a.wt on fix/payment could not be undone: no space."
+        "“Make ~/repo-a.wt on fix/payment” could not be undone: no space."
     )

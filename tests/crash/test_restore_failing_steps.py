@@ -83,7 +83,7 @@ def test_what_cannot_be_rolled_back_is_said() -> None:
     )
     assert stuck.ended.outcome is Outcome.ROLLED_BACK
     assert "as it was before" not in stuck.ended.headline
-    assert stuck.ended.headline.endswith("Make ~/repo-a.wt on fix/payment could not be undone: no space.")
+    assert stuck.ended.headline.endswith("“Make ~/repo-a.wt on fix/payment” could not be undone: no space.")
     assert stuck.ended.record.handed_to_person[-1].endswith("could not be undone: no space.")
     assert story.world.outside() != before
 

@@ -16,6 +16,7 @@ from resumed.daemon.connect import find_or_start
 from resumed.daemon.runtime import Place, place_of, take_lock
 from resumed.protocol.daemon import PROTOCOL_VERSION
 from resumed.protocol.errors import ErrorCode, ResumedError
+from tests.support.strangers import listening_stranger
 from tests.support.wire import DEADLINE, Wire, connects, environment, running_daemon, wait_for
 
 FIND = "import sys; from pathlib import Path; from resumed.daemon.connect import find_or_start; "
@@ -121,6 +122,29 @@ def test_a_lock_held_by_one_that_never_answers_is_said(
     with pytest.raises(ResumedError, match="holds this workspace but does not answer"):
         find_or_start(workspace)
     os.close(held)
+
+
+@pytest.mark.parametrize("below", [".", "r"])
+def test_a_socket_where_others_may_write_is_not_connected_to(workspace: Path, below: str) -> None:
+    with running_daemon(workspace) as daemon:
+        folder = daemon.place.socket.parent.parent / below
+        folder.chmod(0o777)
+        with pytest.raises(ResumedError, match="may be written by other users"):
+            find_or_start(workspace)
+        folder.chmod(0o700)
+        assert find_or_start(workspace) == daemon.place.socket
+
+
+def test_another_user_s_daemon_is_told_nothing(workspace: Path) -> None:
+    place = place_of(workspace)
+    place.socket.parent.mkdir(parents=True)
+    for ask in (find_or_start, connect._listens, connect._connect):
+        place.socket.unlink(missing_ok=True)
+        with listening_stranger(place.socket) as heard:
+            with pytest.raises(ResumedError, match="Another user's process listens"):
+                ask(workspace if ask is find_or_start else place.socket)
+            assert heard() == b""
+    assert not place.lock.exists()
 
 
 class OtherDaemon:

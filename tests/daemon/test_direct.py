@@ -1,15 +1,19 @@
 """Turns, operations and events of a run: durable, once, and refused with a reason."""
 
+import asyncio
 import contextlib
 import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from resumed.daemon import direct
 from resumed.daemon.live import Live
+from resumed.daemon.storage.errors import EventConflict
 from resumed.protocol.errors import ErrorCode, ResumedError
+from resumed.protocol.ids import InvalidId
 from resumed.protocol.sessions import (
     AgentInfo,
     EventAppendParams,
@@ -19,7 +23,9 @@ from resumed.protocol.sessions import (
     TurnCompleteParams,
     TurnStartParams,
 )
+from resumed.restore.events.session import EntryAdded
 from tests.support.parts import LocalClient, opened
+from tests.support.sync_gate import SyncGate
 
 KEY = b"k" * 32
 
@@ -103,6 +109,15 @@ async def test_an_unknown_operation_is_not_settled(tmp_path: Path) -> None:
         ("no_such_event", {}, ErrorCode.EVENT_REFUSED),
         ("usage_recorded", {"usage_id": "u"}, ErrorCode.INVALID_PARAMS),
         ("usage_recorded", {"usage_id": "u", "input_tokens": "3"}, ErrorCode.INVALID_PARAMS),
+        ("permissions_set", {"cause": "turn", "approval": "always"}, ErrorCode.INVALID_PARAMS),
+        ("permissions_set", {"cause": "turn", "sandbox": "none"}, ErrorCode.INVALID_PARAMS),
+        ("permissions_set", {"cause": "turn", "mode": "yolo"}, ErrorCode.INVALID_PARAMS),
+        ("permissions_set", {"cause": "turn", "directories": ["a\0b"]}, ErrorCode.INVALID_PARAMS),
+        (
+            "check_recorded",
+            {"check_id": "t", "command": "t", "result": "passed", "inputs": {"a\0b": ""}},
+            ErrorCode.INVALID_PARAMS,
+        ),
     ],
 )
 async def test_what_may_not_be_appended_is_refused(
@@ -131,3 +146,123 @@ async def test_a_repeated_event_is_answered_and_a_checks_inputs_are_hashed(tmp_p
         assert (second.seq, second.repeated) == (first.seq, True)
         state = live.state("verifier")
         assert "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881" in repr(state)
+
+
+async def test_a_path_that_can_be_none_is_refused(tmp_path: Path) -> None:
+    async with _run(tmp_path) as live:
+        params = OperationBeginParams(
+            session_id=live.session_id, operation_id="op-1", tool="edit", kind="write", paths=("a\0b",)
+        )
+        with pytest.raises(ResumedError) as refused:
+            await direct.begin_operation(live, params)
+        assert refused.value.code is ErrorCode.INVALID_PARAMS
+        assert not live.operations.known
+
+
+async def test_an_input_that_cannot_be_read_stays_without_a_digest(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("x")
+    async with _run(tmp_path) as live:
+        long = "x" * 4000
+        payload = {
+            "check_id": "t",
+            "command": "pytest",
+            "result": "passed",
+            "inputs": {"a.txt": "", long: ""},
+        }
+        params = EventAppendParams(
+            session_id=live.session_id, event_id=str(uuid.uuid4()), type="check_recorded", payload=payload
+        )
+        await direct.append_event(live, params)
+        inputs = live.state("verifier").checks["t"].inputs
+        assert inputs[long] == ""
+        assert len(inputs["a.txt"]) == 64
+
+
+async def test_a_turn_sent_again_is_answered_whatever_is_open_and_never_changed(tmp_path: Path) -> None:
+    async with _run(tmp_path) as live:
+        event_id = str(uuid.uuid4())
+        first = await direct.start_turn(live, _turn(live, event_id), KEY)
+        other = msgspec.structs.replace(_turn(live, event_id), message="stop")
+        with pytest.raises(EventConflict):
+            await direct.start_turn(live, other, KEY)
+        done = TurnCompleteParams(session_id=live.session_id, turn_id=first.turn_id, token=first.token)
+        await direct.complete_turn(live, done, KEY)
+        second = await direct.start_turn(live, _turn(live), KEY)
+        before = live.last_durable
+        assert await direct.start_turn(live, _turn(live, event_id), KEY) == first
+        with pytest.raises(EventConflict):
+            await direct.start_turn(live, other, KEY)
+        assert (live.last_durable, live.lifecycle.open_turn) == (before, second.turn_id)
+
+
+async def test_a_turn_of_another_conversation_is_not_ended_here(tmp_path: Path) -> None:
+    async with opened(tmp_path) as workspace:
+        start = SessionStartParams(agent=AgentInfo(name="mine"), cwd=str(tmp_path))
+        one = await workspace.sessions.start(LocalClient("a"), start)
+        other = await workspace.sessions.start(LocalClient("b"), start)
+        turn = await direct.start_turn(one, _turn(one), KEY)
+        crossed = TurnCompleteParams(session_id=other.session_id, turn_id=turn.turn_id, token=turn.token)
+        with pytest.raises(ResumedError) as refused:
+            await direct.complete_turn(other, crossed, KEY)
+        assert refused.value.code is ErrorCode.TURN_NOT_FOUND
+
+
+async def test_an_operation_whose_request_was_cancelled_is_begun_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = SyncGate(monkeypatch)
+    async with _run(tmp_path) as live:
+        gate.shut()
+        beginning = asyncio.create_task(direct.begin_operation(live, _edit(live)))
+        await gate.until_reached()
+        beginning.cancel()
+        gate.open.set()
+        with pytest.raises(asyncio.CancelledError):
+            await beginning
+        before = live.last_durable
+        assert (await direct.begin_operation(live, _edit(live))).repeated
+        assert live.last_durable == before
+
+
+async def test_an_entry_has_an_id_and_a_parent(tmp_path: Path) -> None:
+    async with opened(tmp_path) as workspace:
+        start = SessionStartParams(agent=AgentInfo(name="mine"), cwd=str(tmp_path))
+        live = await workspace.sessions.start(LocalClient(), start)
+        turn = await direct.start_turn(live, _turn(live), KEY)
+        named = _entry(live, id="call-1", parent_id=turn.entry_id)
+        assert (await direct.append_event(live, named)).id == "call-1"
+        assert (await direct.append_event(live, named)).repeated
+        with pytest.raises(ResumedError) as conflict:
+            await direct.append_event(live, msgspec.structs.replace(named, id="call-2"))
+        assert conflict.value.code is ErrorCode.EVENT_CONFLICT
+        minted = _entry(live)
+        entry_id = (await direct.append_event(live, minted)).id
+        assert entry_id
+        assert (await direct.append_event(live, minted)).id == entry_id
+        done = TurnCompleteParams(
+            session_id=live.session_id, turn_id=turn.turn_id, token=turn.token, message="ok"
+        )
+        answer = (await direct.complete_turn(live, done, KEY)).entry_id
+        assert (await direct.complete_turn(live, done, KEY)).entry_id == answer
+        entries = [e for e in workspace.streams.read(live.stream) if isinstance(e.payload, EntryAdded)]
+        assert [e.id for e in entries] == [turn.entry_id, "call-1", entry_id, answer]
+        assert entries[1].parent_id == turn.entry_id
+
+
+async def test_only_an_entry_has_an_id(tmp_path: Path) -> None:
+    async with _run(tmp_path) as live:
+        named = EventAppendParams(
+            session_id=live.session_id, event_id=str(uuid.uuid4()), type="model_set",
+            payload={"model": "m", "cause": "turn"}, id="one",
+        )  # fmt: skip
+        bad = _entry(live, id="../x")
+        for params, code in ((named, ResumedError), (bad, InvalidId)):
+            with pytest.raises(code):
+                await direct.append_event(live, params)
+
+
+def _entry(live: Live, id: str | None = None, parent_id: str | None = None) -> EventAppendParams:
+    return EventAppendParams(
+        session_id=live.session_id, event_id=str(uuid.uuid4()), type="entry_added",
+        payload={"kind": "call", "role": "assistant", "text": "ls"}, id=id, parent_id=parent_id,
+    )  # fmt: skip

@@ -3,9 +3,14 @@
 import os
 from pathlib import Path
 
+import pytest
+
 from resumed.daemon.freezing import ensure_thread
+from resumed.daemon.storage.errors import IndexFailed
+from resumed.daemon.storage.index import Index
 from resumed.restore.events.thread import SessionLinked, ThreadMeta
 from tests.support.codex import install_recording
+from tests.support.locks import is_free
 from tests.support.parts import LocalClient, opened
 
 
@@ -38,3 +43,20 @@ async def test_a_thread_is_held_while_it_is_restored(tmp_path: Path) -> None:
                 await frozen.mint()
                 assert workspace.streams.exists(f"session:{frozen.session_id}")
         assert not workspace.busy()
+
+
+async def test_a_restore_that_is_finished_is_not_failed_by_the_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fails(self: Index, *rows: object) -> None:
+        raise IndexFailed("The index could not be written.")
+
+    install_recording("v171_read_only", Path(os.environ["CODEX_HOME"]))
+    async with opened(tmp_path) as workspace:
+        async with workspace.freezer.held("look at it", LocalClient()) as thread_id:
+            async with workspace.freezer.freeze(thread_id) as frozen:
+                await frozen.mint()
+                monkeypatch.setattr(Index, "put_rows", fails)
+            assert is_free(workspace.layout, f"session:{frozen.session_id}")
+            assert is_free(workspace.layout, f"thread:{thread_id}")
+        assert any("lag behind" in note for note in workspace.threads.notes)

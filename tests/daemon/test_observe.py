@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import os
 from pathlib import Path
 
 import pytest
@@ -79,7 +80,7 @@ async def test_every_kind_of_probe(tmp_path: Path) -> None:
         )
     )
     stat = project.root.stat()
-    assert seen[FolderProbe(root)] == FolderSeen("folder", stat.st_dev, stat.st_ino)
+    assert seen[FolderProbe(root)] == FolderSeen("folder", stat.st_dev, stat.st_ino, os.path.realpath(root))
     repository = seen[RepositoryProbe(root)]
     assert isinstance(repository, RepositorySeen)
     assert (repository.branch, repository.repo_id, repository.worktree_id) == ("main", None, None)

@@ -191,7 +191,7 @@ async def test_a_switch_that_stops_midway_names_what_it_left(tmp_path: Path) -> 
     fake.chmod(0o755)
     outcome = await real_performer(str(fake)).perform(to_feature(project))
     assert outcome == NotPerformed(
-        "git did not finish (killed): HEAD is where it was, but shared.txt changed"
+        "git did not finish (killed): HEAD is where it was, but shared.txt changed", left=True
     )
 
 

@@ -1,5 +1,6 @@
 """A record is the same whether it was read whole or from a checkpoint, and never hides damage."""
 
+import io
 import os
 import uuid
 from pathlib import Path
@@ -8,6 +9,7 @@ import msgspec
 import pytest
 
 from resumed.daemon import records
+from resumed.daemon.agents.codex import store as store_module
 from resumed.daemon.agents.codex.adapter import codex_agent
 from resumed.daemon.ports.clock import SystemClock
 from resumed.daemon.runtime import state_folder
@@ -18,6 +20,7 @@ from resumed.restore.events.journal import RestoreClosed
 from resumed.restore.events.session import (
     AgentRef,
     EntryAdded,
+    Ingested,
     PermissionsSet,
     SessionMeta,
     TurnStarted,
@@ -172,3 +175,88 @@ async def test_an_older_event_behind_a_checkpoint_makes_it_read_everything() -> 
     assert after == records.build(streams, OWN, None).record
     assert after.states["cost"].total.input == 105
     await streams.close()
+
+
+def _foreign(path: Path | None, **more: str) -> records.Source:
+    return records.Source(thread_id=CODEX, agent=codex_agent(os.environ), path=path, **more)
+
+
+async def _resumed(streams: Streams, path: Path) -> None:
+    meta = ThreadMeta(
+        schema_version=1, thread_id=CODEX, agent="codex", storage_class="foreign",
+        created_at="2026-11-30T10:00:00.000Z",
+    )  # fmt: skip
+    await streams.create(f"thread:{CODEX}", _event(meta))
+    session_id = str(uuid.uuid4())
+    began = msgspec.structs.replace(_session(session_id, "resume"), thread_id=CODEX)
+    await streams.create(f"session:{session_id}", _event(began))
+    await streams.append(f"thread:{CODEX}", _event(SessionLinked(session_id=session_id)))
+    read = Ingested(
+        path=str(path), device=1, inode=1, offset=1, prefix_hash="", skipped_lines=0, translator_version=1
+    )
+    await streams.append(
+        f"session:{session_id}", _event(read), _event(RestoreClosed(restore_id="r", outcome="restored")),
+        _event(TurnStarted(turn_id="t")),
+    )  # fmt: skip
+
+
+CODEX = "01a22dbd-6721-7b02-8d3d-d77a010ed4f3"
+
+
+async def test_a_foreign_thread_without_its_file_is_damaged_and_never_whole() -> None:
+    streams = _streams()
+    path = install_recording("v171_on_request_two_turns", Path(os.environ["CODEX_HOME"]))
+    await _resumed(streams, path)
+    whole = records.build(streams, _foreign(path), None)
+    assert (whole.unread, whole.record.damage, whole.record.depends_on) == ((), (), str(path))
+    path.unlink()
+    for source in (_foreign(path, name="Payments"), _foreign(None, name="Payments")):
+        built = records.build(streams, source, whole.checkpoint)
+        sentence = f"The agent's own file ({path}) is gone. What only that file held is missing."
+        assert built.unread == built.record.damage == (sentence,)
+        assert (built.record.name, built.record.depends_on) == ("Payments", None)
+        assert built.record.events_damaged == 1
+        assert "conversation" in built.record.degraded
+        assert built.checkpoint is None
+        assert len(built.record.runs) == 1
+    await streams.close()
+
+
+def test_a_file_that_breaks_in_the_middle_is_read_up_to_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = install_recording("v171_on_request_two_turns", Path(os.environ["CODEX_HOME"]))
+    whole = records.build(_streams(), _foreign(path), None).record
+    original = store_module.open_rollout
+
+    class Breaking(io.BytesIO):
+        def readline(self, size: int | None = -1, /) -> bytes:
+            if self.tell() > 10_000:
+                raise OSError(5, "Input/output error")
+            return super().readline(size)
+
+    monkeypatch.setattr(records, "MIN_NEW_EVENTS", 1)
+    monkeypatch.setattr(store_module, "open_rollout", lambda path, offset: Breaking(path.read_bytes()))
+    built = records.build(_streams(), _foreign(path), None)
+    assert 0 < built.record.events_read < whole.events_read
+    assert built.record.name == whole.name
+    (sentence,) = built.record.damage
+    assert f"({path}) cannot be read: Input/output error." in sentence
+    assert built.checkpoint is None
+    monkeypatch.setattr(store_module, "open_rollout", original)
+    assert records.build(_streams(), _foreign(path), built.checkpoint).record == whole
+
+
+async def test_a_record_of_ours_that_cannot_be_read_hides_nothing_else() -> None:
+    streams = _streams()
+    await _thread(streams)
+    first = await _run(streams, PermissionsSet(cause="start", approval="untrusted"), TurnStarted(turn_id="t"))
+    second = await _run(streams, TurnStarted(turn_id="u"), EntryAdded(kind="message", role="user", text="a"))
+    await streams.close()
+    path = Layout.open(state_folder()).find_stream(f"session:{second}")
+    assert path is not None
+    path.unlink()
+    path.mkdir()
+    built = records.build(_streams(), OWN, None)
+    assert [run.session_id for run in built.record.runs] == [first]
+    assert built.unread == ("A record of ours cannot be read: Is a directory.",)
+    assert built.record.degraded
+    assert built.record.depends_on is None

@@ -10,6 +10,7 @@ import pytest
 from resumed.daemon.runtime import (
     LockHeld,
     canonical_path,
+    check_private_folder,
     make_private_folder,
     place_of,
     runtime_folder,
@@ -18,6 +19,7 @@ from resumed.daemon.runtime import (
     workspace_id,
 )
 from resumed.protocol.errors import ErrorCode, ResumedError
+from tests.support.strangers import NOBODY, skip_unless_root
 from tests.support.wire import environment
 
 LOCK_AND_WAIT = """
@@ -109,6 +111,36 @@ def test_a_folder_that_may_be_a_trap_is_refused(tmp_path: Path) -> None:
         with pytest.raises(ResumedError) as caught:
             make_private_folder(folder)
         assert caught.value.code is ErrorCode.STATE_READ_ONLY
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o775, 0o702])
+def test_a_folder_that_others_may_write_is_not_trusted(tmp_path: Path, mode: int) -> None:
+    folder = tmp_path / "r"
+    check_private_folder(folder)
+    folder.mkdir(0o755)
+    check_private_folder(folder)
+    folder.chmod(mode)
+    with pytest.raises(ResumedError, match="may be written by other users") as caught:
+        check_private_folder(folder)
+    assert caught.value.code is ErrorCode.STATE_READ_ONLY
+
+
+def test_another_s_folder_is_not_trusted(tmp_path: Path) -> None:
+    (tmp_path / "target").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    (tmp_path / "file").touch()
+    for folder in (tmp_path / "link", tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(ResumedError):
+            check_private_folder(folder)
+    skip_unless_root()
+    os.chown(tmp_path / "target", NOBODY, NOBODY)
+    with pytest.raises(ResumedError, match="is not ours"):
+        check_private_folder(tmp_path / "target")
+
+
+def test_a_lock_that_cannot_be_opened_is_said(tmp_path: Path) -> None:
+    with pytest.raises(IsADirectoryError):
+        take_lock(tmp_path)
 
 
 def test_a_lock_is_held_once_and_names_its_holder(tmp_path: Path) -> None:

@@ -3,9 +3,12 @@
 import os
 from pathlib import Path
 
+import pytest
+
 from resumed.daemon.agents.codex.adapter import codex_agent
+from resumed.daemon.agents.codex.store import CodexStore
 from resumed.daemon.runtime import state_folder
-from resumed.daemon.scanning import Scan, head_of, scan
+from resumed.daemon.scanning import Scan, damage_notes, head_of, scan
 from resumed.daemon.storage.layout import Layout
 from resumed.daemon.storage.rows import FileCursor
 from tests.support.codex import install_recording
@@ -18,7 +21,8 @@ def _scan(known: dict[str, FileCursor]) -> Scan:
 
 
 def _known(found: Scan) -> dict[str, FileCursor]:
-    return {cursor.path: cursor for cursor in found.cursors}
+    own = (cursor for cursors in found.own_cursors.values() for cursor in cursors)
+    return {cursor.path: cursor for cursor in (*found.cursors, *own)}
 
 
 def _rollout() -> Path:
@@ -68,7 +72,72 @@ def test_a_stream_of_ours_that_shrinks_is_told() -> None:
     assert [cursor.thread_id for cursor in known.values()] == [THREAD]
     stream.write_bytes(b"{}\n")
     found = _scan(known)
-    assert found.changed_threads == {THREAD}
+    assert found.own_cursors.keys() == {THREAD}
     assert any("shorter than it was" in note for note in found.notes)
     stream.unlink()
     assert any("is gone" in note for note in _scan(known).notes)
+
+
+def test_a_file_that_cannot_be_read_keeps_what_it_said_and_is_looked_into_again() -> None:
+    path = _rollout()
+    (before,) = _scan({}).rows
+    known = _known(_scan({}))
+    aside = path.rename(path.with_suffix(".aside"))
+    path.mkdir()
+    found = _scan(known)
+    (row,) = found.rows
+    assert row.damaged
+    assert (row.name, row.root, row.branch, row.last_active_at) == (
+        before.name, before.root, before.branch, before.last_active_at,
+    )  # fmt: skip
+    (note,) = damage_notes(found.cursors).values()
+    assert "cannot be read: Is a directory" in note
+    assert before.name in note
+    (again,) = _scan(_known(found)).rows
+    assert again == row
+    path.rmdir()
+    aside.rename(path)
+    (mended,) = _scan(_known(found)).rows
+    assert mended == before
+
+
+def test_a_new_file_that_cannot_be_read_is_listed_by_its_name_beside_others() -> None:
+    path = _rollout()
+    compressed = path.with_name(path.name.replace(THREAD, "01a22dbd-6721-7b02-8d3d-d77a010ed4f4") + ".zst")
+    compressed.write_bytes(b"garbage")
+    rows = {row.thread_id: row for row in _scan({}).rows}
+    assert {thread: row.damaged for thread, row in rows.items()} == {
+        THREAD: False,
+        "01a22dbd-6721-7b02-8d3d-d77a010ed4f4": True,
+    }
+
+
+def test_a_reader_that_fails_hides_no_other_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = _rollout()
+    other = install_recording("v171_read_only", Path(os.environ["CODEX_HOME"]))
+    original = CodexStore.head
+
+    def failing(self: CodexStore, asked: Path) -> object:
+        if asked == other:
+            raise OverflowError("year 60000 is out of range")
+        return original(self, asked)
+
+    monkeypatch.setattr(CodexStore, "head", failing)
+    found = _scan({})
+    assert [row.source for row in found.rows] == [str(path)]
+    assert found.notes == ["A session file of codex could not be read and is not listed."]
+
+
+def test_a_file_behind_a_closed_folder_is_not_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = _rollout()
+    known = _known(_scan({}))
+    monkeypatch.setattr(CodexStore, "files", lambda self: iter(()))
+    original = Path.lstat
+
+    def closed(self: Path) -> os.stat_result:
+        if self == path:
+            raise PermissionError(13, "Permission denied")
+        return original(self)
+
+    monkeypatch.setattr(Path, "lstat", closed)
+    assert _scan(known).gone == []

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from resumed.daemon.runtime import EXIT_LOCK_HELD, place_of
+from resumed.daemon.runtime import EXIT_LOCK_HELD, place_of, take_lock
 from tests.support.wire import (
     DEADLINE,
     Daemon,
@@ -110,6 +110,17 @@ def test_a_refused_workspace_is_said(hermetic_home: Path) -> None:
     assert done.stderr == f"{hermetic_home} is too much for one workspace.\n"
 
 
+@pytest.mark.parametrize("taken", ["lock", "socket", "log"])
+def test_what_the_system_refuses_is_said_in_a_sentence(workspace: Path, taken: str) -> None:
+    path: Path = getattr(place_of(workspace), taken)
+    path.mkdir(parents=True)
+    with spawned(workspace) as daemon:
+        code, said = outcome(daemon)
+    assert (code, said.count("\n")) == (1, 1)
+    assert said.startswith("A file that the daemon needs can't be used: ")
+    assert str(path) in said
+
+
 @pytest.mark.parametrize(
     "arguments", [[], ["serve"], ["serve", "--workspace"], ["other", "--workspace", "x"]]
 )
@@ -143,6 +154,76 @@ def test_a_workspace_that_cannot_be_opened_says_why_and_ends_when_alone(workspac
             status = wire.call(2, "daemon/status")["result"]
             assert (status["storage"], status["notes"]) == ("failing", ["The disk is full."])
         assert outcome(daemon)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("why", "kind", "sentence"),
+    [
+        ("locked", "threadBusy", "Another daemon has it."),
+        (
+            "lost",
+            "storageFailed",
+            "The workspace can't be opened: [Errno 2] No such file or directory: '/lost'.",
+        ),
+        ("broken", "internalError", "The workspace can't be opened."),
+    ],
+)
+def test_the_reason_for_not_opening_is_told(workspace: Path, why: str, kind: str, sentence: str) -> None:
+    (workspace / why).touch()
+    with running_daemon(workspace) as daemon, Wire(daemon.place.socket) as wire:
+        wire.initialize()
+        error = wire.call(1, "thread/name/set", {"threadId": "t", "name": "n"})["error"]
+        assert (error["data"]["kind"], error["message"]) == (kind, sentence)
+
+
+def test_the_next_start_after_a_failed_opening_tries_anew(workspace: Path) -> None:
+    (workspace / "refuse").touch()
+    with running_daemon(workspace) as daemon:
+        with Wire(daemon.place.socket) as wire:
+            wire.initialize()
+            assert "error" in wire.call(1, "thread/name/set", {"threadId": "t", "name": "n"})
+        assert outcome(daemon)[0] == 0
+    (workspace / "refuse").unlink()
+    with running_daemon(workspace) as daemon, Wire(daemon.place.socket) as wire:
+        wire.initialize()
+        assert "result" in wire.call(1, "thread/name/set", {"threadId": "t", "name": "n"})
+
+
+def test_a_worker_thread_that_hangs_keeps_neither_the_process_nor_its_lock(workspace: Path) -> None:
+    os.mkfifo(workspace / "hang")
+    with running_daemon(workspace) as daemon, Wire(daemon.place.socket) as wire:
+        wire.initialize()
+        assert "result" in wire.call(1, "thread/name/set", {"threadId": "t", "name": "opened"})
+        daemon.process.terminate()
+        assert outcome(daemon) == (0, "")
+        assert (workspace / "closed").exists()
+        assert not daemon.place.socket.exists()
+        os.close(take_lock(daemon.place.lock))
+
+
+def test_a_workspace_that_fails_to_close_does_not_keep_the_daemon(workspace: Path) -> None:
+    (workspace / "stuck").touch()
+    with running_daemon(workspace) as daemon, Wire(daemon.place.socket) as wire:
+        wire.initialize()
+        assert "result" in wire.call(1, "thread/name/set", {"threadId": "t", "name": "opened"})
+        daemon.process.terminate()
+        assert outcome(daemon) == (0, "")
+        assert "the disk is gone" in daemon.log()
+        assert not daemon.place.socket.exists()
+
+
+def test_an_unclean_stop_is_told_to_the_application(workspace: Path) -> None:
+    (workspace / "hasty").touch()
+    with running_daemon(workspace) as daemon:
+        with Wire(daemon.place.socket) as wire:
+            wire.initialize()
+            wire.request(1, "thread/read", {"thread": "stubborn"})
+            wait_for((workspace / "waiting-stubborn").exists)
+            daemon.process.terminate()
+            assert outcome(daemon)[0] == 0
+        assert (workspace / "cut-off").read_text() == "thread/read"
+        assert not (workspace / "closed").exists()
+        assert "did not end in time: thread/read" in daemon.log()
 
 
 def test_it_ends_when_nobody_needs_it(workspace: Path) -> None:
@@ -197,7 +278,8 @@ def test_draining_answers_finishes_and_ends(workspace: Path) -> None:
         question = other.read()
         with Wire(daemon.place.socket) as wire:
             assert wire.call(1, "daemon/drain", {"reason": "newer"})["result"] == {"draining": True}
-        wait_for(lambda: not connects(daemon.place.socket))
+        refused = other.call("late", "thread/resume", {"thread": "t"})
+        assert refused["error"]["data"]["kind"] == "draining"
         assert daemon.process.poll() is None
         other.message({"jsonrpc": "2.0", "id": question["id"], "result": {"cancelled": True}})
         assert other.read()["id"] == "asks"

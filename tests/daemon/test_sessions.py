@@ -10,8 +10,11 @@ import pytest
 from resumed.daemon.sessions import Sessions
 from resumed.protocol.errors import ErrorCode, ResumedError
 from resumed.protocol.sessions import AgentInfo, PermissionsInfo, SessionStartParams
+from resumed.restore.events.session import ModelSet, SessionEnded, WorktreeBound
+from tests.support.locks import is_free
 from tests.support.parts import LocalClient, opened
 from tests.support.repository import run_git
+from tests.support.sync_gate import SyncGate
 
 
 def _params(cwd: Path, thread_id: str | None = None, session_id: str | None = None) -> SessionStartParams:
@@ -115,10 +118,48 @@ async def test_a_commit_by_the_agent_moves_the_recorded_head(tmp_path: Path) -> 
         before = live.last_durable
         await workspace.sessions.note_head(live)
         assert live.last_durable == before
+        bound = [
+            e.payload for e in workspace.streams.read(live.stream) if isinstance(e.payload, WorktreeBound)
+        ]
+        assert [each.cause for each in bound] == ["start", "observed"]
+
+
+async def test_an_ended_run_takes_nothing_more_and_keeps_nothing_alive(tmp_path: Path) -> None:
+    async with opened(tmp_path) as workspace:
+        before = len(asyncio.all_tasks())
+        live = await workspace.sessions.start(LocalClient(), _params(tmp_path))
+        await workspace.sessions.end(live, "exit")
+        with pytest.raises(ResumedError) as refused:
+            await live.append(SessionEnded(reason="again", clean=True))
+        assert refused.value.code is ErrorCode.SESSION_NOT_FOUND
+        assert is_free(workspace.layout, live.stream)
+        assert is_free(workspace.layout, live.thread)
+        await _until(lambda: len(asyncio.all_tasks()) == before)
+
+
+async def test_a_client_that_goes_while_its_run_writes_leaves_nothing_locked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = SyncGate(monkeypatch)
+    async with opened(tmp_path) as workspace:
+        client = LocalClient()
+        live = await workspace.sessions.start(client, _params(tmp_path))
+        gate.shut()
+        model = ModelSet(model="m-2", cause="turn")
+        writing = asyncio.create_task(live.append(model))
+        await gate.until_reached()
+        client.gone.set()
+        await _until(lambda: workspace.sessions.of_thread(live.thread_id) is None)
+        assert workspace.leases.count == 1
+        gate.open.set()
+        await writing
+        await _until(lambda: workspace.leases.count == 0)
+        assert is_free(workspace.layout, live.stream)
+        assert [e.payload for e in workspace.streams.read(live.stream)][-1] == model
 
 
 async def _until(condition: Callable[[], bool]) -> None:
-    for _ in range(100_000):
+    for _ in range(1_000_000):
         if condition():
             return
         await asyncio.sleep(0)

@@ -11,11 +11,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from resumed.protocol.restore import Wire
-from resumed.protocol.threads import ThreadListParams, ThreadListResult
+from resumed.protocol.errors import ErrorCode, ResumedError
+from resumed.protocol.restore import Outcome, Wire
+from resumed.protocol.resume import ThreadResumeParams
+from resumed.protocol.threads import ThreadListParams, ThreadListResult, ThreadReadParams
 from tests.support.codex import NAMES, install_recording
 from tests.support.scenario import read
-from tests.support.workspace import client
+from tests.support.workspace import client, resume_unattended
 from tests.support.world import World, inhabited
 
 SAME_FILES = ("v171_sigkill_midturn", "v171_worktree")
@@ -151,3 +153,33 @@ async def _torn_while_away(world: World, stream: Path, content: bytes, end: int)
     world.let_go()
     stream.write_bytes(content[:end])
     return await listed(world.serve("payments"))
+
+
+async def test_a_conversation_without_its_agents_file(tmp_path: Path) -> None:
+    with inhabited(tmp_path) as world:
+        world.scratch()
+        kept, lost = world.codex("v171_on_request_two_turns"), world.codex("v171_read_only")
+        place = world.serve("repo")
+        before = {row.thread_id: row for row in (await listed(place)).threads}
+        await resume_unattended(place, kept)
+        for thread in (kept, lost):
+            (rollout,) = (world.home / ".codex").rglob(f"rollout-*{thread}.jsonl")
+            rollout.unlink()
+        async with client(place) as connection:
+            for call in (
+                connection.call("thread/read", ThreadReadParams(thread=lost)),
+                connection.call("thread/resume", ThreadResumeParams(thread=lost, unattended=True)),
+            ):
+                with pytest.raises(ResumedError) as refused:
+                    await call
+                assert refused.value.code is ErrorCode.THREAD_NOT_FOUND
+        shown = await read(place, kept)
+        assert (shown.name, shown.place.root) == (before[kept].name, before[kept].root)
+        assert "is gone. What only that file held is missing." in shown.damage[0]
+        assert shown.depends_on is None
+        report = await resume_unattended(place, kept)
+        assert report.outcome is not Outcome.RESTORED
+        assert any("is gone" in sentence for sentence in report.record.damage)
+        after = {row.thread_id: row for row in (await listed(place)).threads}
+        assert after.keys() == {kept}
+        assert (after[kept].name, after[kept].damaged) == (before[kept].name, True)

@@ -135,7 +135,7 @@ async def test_the_session_of_another_thread_is_refused(place: Repository, agent
     await refused(agent, ErrorCode.SESSION_EXISTS, "session/start", crossed)
     await agent.call("session/end", SessionEndParams(session_id=first.session_id))
     await refused(agent, ErrorCode.SESSION_EXISTS, "session/start", crossed)
-    await refused(agent, ErrorCode.SESSION_EXISTS, "session/start", start(place, session_id=first.session_id))
+    await refused(agent, ErrorCode.SESSION_ENDED, "session/start", start(place, session_id=first.session_id))
 
 
 async def test_an_ended_run_is_over(place: Repository, agent: Client) -> None:
@@ -365,6 +365,28 @@ async def test_the_agent_goes_on_in_the_run_that_resume_made(place: Repository) 
     assert (whole.state, whole.conversation.user_turns) == ("idle", 2)
     assert [each.reason for each in whole.runs] == ["startup", "resume"]
     assert whole.operations.by_state == {"committed": 1}
+
+
+async def test_an_answer_that_comes_after_a_resume_is_kept(place: Repository) -> None:
+    async with client(place.root) as agent:
+        run = await agent.call("session/start", start(place))
+        turn = await agent.call("turn/start", TurnStartParams(session_id=run.session_id, message="one"))
+    async with client(place.root) as agent:
+        await until_free(agent)
+    report, _ = await resume(place.root, run.thread_id)
+    assert report.session_id is not None
+    async with client(place.root) as agent:
+        again = await agent.call("session/start", start(place, session_id=report.session_id))
+        assert again.thread_id == run.thread_id
+        late = TurnCompleteParams(
+            session_id=again.session_id, turn_id=turn.turn_id, token=turn.token, message="the late answer"
+        )
+        completed = await agent.call("turn/complete", late)
+        assert completed.repeated is False
+        assert (await agent.call("turn/complete", late)).repeated is True
+    assert b"the late answer" in session_file(report.session_id).read_bytes()
+    conversation = (await read(place.root, run.thread_id)).conversation
+    assert conversation.entries == 2
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def wire(daemon: Daemon) -> Iterator[Wire]:
         yield found
 
 
-def answer_to(wire: Wire, identifier: str) -> dict[str, Any]:
+def answer_to(wire: Wire, identifier: str | int) -> dict[str, Any]:
     """The answer to a request; notifications before it are passed over."""
     while (message := wire.read()).get("id") != identifier:
         assert "method" in message
@@ -132,6 +132,23 @@ def test_a_client_that_never_reads_its_answers(daemon: Daemon) -> None:
             other.initialize()
             assert "result" in other.call(1, "thread/name/set", {"threadId": "u", "name": "n"})
         assert daemon.resident_bytes() - before < 400 * MIB
+
+
+def test_a_client_that_sends_without_waiting_for_answers(daemon: Daemon) -> None:
+    with Wire(daemon.place.socket) as hasty:
+        hasty.initialize()
+        before = daemon.resident_bytes()
+        params = {"sessionId": "s", "operationId": "o", "tool": "finish", "args": {"text": "x" * (8 * MIB)}}
+        for number in range(40):
+            hasty.request(number, "operation/begin", params)
+        refused = [code(hasty.read()) for _ in range(38)]
+        assert refused == [(number, -32800) for number in range(2, 40)]
+        assert daemon.resident_bytes() - before < 200 * MIB
+        hasty.notify("$/cancelRequest", {"id": 1})
+        assert code(hasty.read()) == (1, -32800)
+        (daemon.workspace / "go").touch()
+        assert "result" in answer_to(hasty, 0)
+        assert "result" in hasty.call(1, "operation/begin", params)
 
 
 def test_notifications_of_one_key_are_coalesced(daemon: Daemon, wire: Wire) -> None:

@@ -65,7 +65,6 @@ NOBODY = {
     "restore_planned": "a restore's journal: recovery reads it",
     "restore_answered": "a restore's journal: recovery reads it",
     "restore_step": "a restore's journal: recovery reads it",
-    "restore_closed": "a restore's journal: recovery reads it",
     "thread_patched": "the row of a thread: the index",
     "binding_changed": "queue and routing are not served yet",
     "file_version": "file_history is not tracked yet",

@@ -96,6 +96,10 @@ def test_a_step_that_was_not_done_is_journalled_as_failed_and_is_not_undone() ->
     result, words = drive(apply_step(kept, step()), performs=[NotPerformed("no space")])
     assert (result, words[-2:], kept.done) == ("no space", ["failed 1", "told failed 1/2"], [])
     assert drive(roll_back(kept)) == ((), [])
+    assert not kept.left
+    drive(apply_step(kept, step()), performs=[NotPerformed("no space; /w was left", left=True)])
+    drive(apply_step(kept, step()), performs=[NotPerformed("no space")])
+    assert kept.left
 
 
 def test_a_step_whose_effect_is_not_there_is_failed_but_is_undone() -> None:
@@ -125,7 +129,7 @@ def test_what_cannot_be_undone_is_said_and_the_rest_is_undone() -> None:
     for _ in range(2):
         drive(apply_step(kept, step()))
     stuck, words = drive(roll_back(kept), performs=[NotPerformed("it is not clean.")])
-    assert stuck == ("Make it could not be undone: it is not clean.",)
+    assert stuck == ("“Make it” could not be undone: it is not clean.",)
     assert [word for word in words if not word.startswith("told")] == [
         "RemoveWorktree",
         "RemoveWorktree",

@@ -4,10 +4,17 @@ import msgspec
 
 from resumed.restore.events.envelope import Event, Payload
 from resumed.restore.events.journal import RestoreClosed
-from resumed.restore.events.session import EntryAdded, SessionEnded, TurnEnded, TurnStarted
+from resumed.restore.events.session import (
+    EntryAdded,
+    ModelSet,
+    SessionEnded,
+    TurnEnded,
+    TurnStarted,
+    WorktreeBound,
+)
 from resumed.restore.events.thread import ThreadPatched
-from resumed.restore.lifecycle import Lifecycle, LifecycleState, aborted
-from tests.support.events import event, session_meta
+from resumed.restore.lifecycle import Lifecycle, LifecycleState, aborted, place_only, taken_up
+from tests.support.events import event, resume_meta, session_meta
 
 
 def _state(*payloads: Payload) -> LifecycleState:
@@ -55,3 +62,25 @@ def test_a_restore_that_came_to_no_run_is_aborted() -> None:
         assert not aborted(_resumed(RestoreClosed(restore_id="r", outcome=outcome))), outcome
     assert not aborted([event(session_meta())])
     assert aborted([event(SessionEnded(reason="exit", clean=True))])
+
+
+def test_a_restored_run_has_started_once_an_agent_took_it_up() -> None:
+    closed = RestoreClosed(restore_id="r", outcome="restored")
+    assert [run.started for run in _state(session_meta(), resume_meta()).runs] == [True, False]
+    assert [run.started for run in _state(session_meta(), resume_meta(), closed).runs] == [True, True]
+    twice = _state(session_meta(), resume_meta(), resume_meta(), closed).runs
+    assert [run.started for run in twice] == [True, False, True]
+
+
+def test_a_restored_run_is_taken_up_by_what_comes_after_its_restore() -> None:
+    restored = _resumed(RestoreClosed(restore_id="r", outcome="restored"))
+    assert not taken_up(restored, "")
+    assert not taken_up(restored, restored[-1].ts)
+    assert taken_up(restored, "2099-01-01T00:00:00Z")
+    assert taken_up([*restored, event(TurnStarted(turn_id="a"))], "")
+
+
+def test_of_a_run_that_nobody_took_up_only_the_place_counts() -> None:
+    bound = WorktreeBound(cwd="/a", cause="start")
+    kept = place_only(_resumed(bound, ModelSet(model="m", cause="restore")))
+    assert [type(each.payload).__name__ for each in kept] == ["SessionMeta", "WorktreeBound"]

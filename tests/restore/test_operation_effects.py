@@ -26,7 +26,12 @@ DELETE = FilePatch(path="f", change="delete")
 MOVE = FilePatch(path="f", change="update", hunks=(HUNK,), moved_from="g")
 
 
-def opened(*patches: FilePatch, kind: str = "write", pre: dict[str, str] | None = None) -> OperationsState:
+def opened(
+    *patches: FilePatch,
+    kind: str = "write",
+    pre: dict[str, str] | None = None,
+    paths: tuple[str, ...] = (),
+) -> OperationsState:
     state = OperationsState()
     begun = OperationBegun(
         operation_id="1",
@@ -34,6 +39,7 @@ def opened(*patches: FilePatch, kind: str = "write", pre: dict[str, str] | None 
         args_digest="d",
         operation_class=kind,
         pre_hashes=pre or {},
+        paths=paths,
         patches=patches,
     )
     begin(state, begun, event(begun))
@@ -142,8 +148,8 @@ def test_what_is_not_clear_is_named() -> None:
 def test_a_command_and_an_edit_are_asked_about_in_their_words() -> None:
     command = dangling(call(opened(kind="external")), TARGET)
     assert command.title == "One command may or may not have finished."
-    assert command.reason.startswith("apply_patch was cut off. We cannot see databases or servers")
-    edit = dangling(call(opened(ADD)), TARGET)
+    assert command.reason.startswith("`apply_patch` was cut off. We cannot see databases or servers")
+    edit = dangling(call(opened(ADD, paths=("f",))), TARGET)
     assert edit.title == "One edit may or may not have been made."
     assert [choice.label for choice in edit.choices] == [
         "Tell Codex to check first",
@@ -151,4 +157,11 @@ def test_a_command_and_an_edit_are_asked_about_in_their_words() -> None:
         "It was not made",
         "Just read",
     ]
-    assert "databases" not in edit.reason
+    assert edit.reason == (
+        "The edit of f was cut off. Its file does not show whether it was made; it will not be made again."
+    )
+    both = dangling(call(opened(ADD, MOVE, paths=("f", "g"))), TARGET)
+    assert both.reason.startswith("The edit of f and g was cut off. Its files do not show whether")
+    assert (
+        "We do not know of a file that shows whether it was made" in dangling(call(opened()), TARGET).reason
+    )

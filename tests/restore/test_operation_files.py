@@ -69,6 +69,22 @@ def test_an_edit_is_lost_where_the_loss_was_accepted_with_the_place() -> None:
     assert [each.lost for each in differing(state(), seen(None, None), stayed)] == [False, True]
 
 
+def test_a_file_outside_the_folder_is_never_lost_with_it() -> None:
+    outside = "/home/kim/notes/todo.md"
+    elsewhere = state(*done("3", msgspec.structs.replace(ADD, path=outside)))
+    there = seen() | {FileProbe(outside): FileSeen(kind="absent")}
+    for changes in ({"recreated": True}, {"accepted_files": (outside,)}):
+        target = msgspec.structs.replace(TARGET, **changes)
+        (one,) = differing(elsewhere, there, target)
+        assert (one.path, one.name, one.lost) == (outside, "~/notes/todo.md", False)
+        drift = file_drift(one, target)
+        assert (drift.severity, drift.reason) == (Severity.ASK, "It stays away, and the agent is told.")
+    assert doubtful_paths(elsewhere, there, TARGET) == ()
+    unclear = state(cut_off("4", patch=msgspec.structs.replace(ADD, path=outside)))
+    other = seen() | {FileProbe(outside): FileSeen(kind="regular", sha256="x", content=b"x")}
+    assert doubtful_paths(unclear, other, TARGET) == ()
+
+
 def test_a_file_under_a_call_that_is_not_clear_is_asked_about_with_the_call() -> None:
     again = msgspec.structs.replace(UPDATE, hunks=())
     unclear = state(cut_off("3", patch=again))
@@ -112,16 +128,19 @@ def test_it_is_a_question_only_while_nobody_accepted_it(
 
 
 @pytest.mark.parametrize(
-    ("now", "kind", "title"),
+    ("change", "now", "kind", "title"),
     [
-        ("changed", "fileChanged", "f was changed after Codex."),
-        ("unknown", "fileChanged", "Whether f was changed after Codex is not known."),
-        ("reverted", "fileReverted", "Codex's edit of f is not here any more."),
-        ("gone", "fileGone", "f, which Codex wrote, is gone."),
+        ("add", "changed", "fileChanged", "f was changed after Codex."),
+        ("add", "unknown", "fileChanged", "Whether f was changed after Codex is not known."),
+        ("update", "reverted", "fileReverted", "Codex's edit of f is not here any more."),
+        ("add", "gone", "fileGone", "f, which Codex wrote, is gone."),
+        ("update", "gone", "fileGone", "f, which Codex edited, is gone."),
+        ("delete", "reverted", "fileReverted", "f, which Codex deleted, is there again."),
+        ("delete", "changed", "fileChanged", "f, which Codex deleted, is there again with other text."),
     ],
 )
-def test_each_fate_has_its_kind_and_words(now: str, kind: str, title: str) -> None:
-    drift = file_drift(msgspec.structs.replace(differs("add", now), lost=False), TARGET)
+def test_each_fate_has_its_kind_and_words(change: str, now: str, kind: str, title: str) -> None:
+    drift = file_drift(msgspec.structs.replace(differs(change, now), lost=False), TARGET)
     assert (drift.kind.value, drift.title) == (kind, title)
     assert [choice.id for choice in drift.choices] == ["keep", "readOnly"]
 
@@ -153,9 +172,16 @@ def test_what_is_lost_is_said_of_each_file(each: Differing, line: str) -> None:
 def test_what_is_kept_and_what_the_agent_is_told() -> None:
     assert kept(differs("update", "changed")) == "f: kept as it is, other text"
     assert kept(differs("update", "unknown")) == "f: kept as it is; whether it changed is not known"
+    assert kept(differs("update", "gone")) == "f: stays away"
+    assert kept(differs("delete", "reverted")) == "f: kept as it is, there again"
     assert (
         note(differs("update", "reverted"))
-        == "f is not as you left it: as before the agent. Read it again before editing."
+        == "f is not as you left it: as before your edit. Read it again before editing."
+    )
+    assert note(differs("update", "gone")) == "f is gone."
+    assert (
+        note(differs("delete", "changed"))
+        == "f, which you deleted, is there again with other text. Read it again before editing."
     )
     assert (
         note(differs("update", "unknown"))

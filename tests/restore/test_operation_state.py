@@ -1,5 +1,6 @@
 import itertools
 
+import msgspec
 import pytest
 
 from resumed.restore.events.envelope import Payload
@@ -9,8 +10,9 @@ from resumed.restore.events.session import (
     OperationResolved,
     OperationSettled,
     StateInvalidated,
+    WorktreeBound,
 )
-from resumed.restore.operation_state import OperationsState, begin, forget, resolve, settle
+from resumed.restore.operation_state import OperationsState, begin, forget, move, resolve, settle
 from tests.support.events import event
 from tests.support.simulation import digest
 
@@ -129,9 +131,40 @@ def test_edits_that_do_not_count_any_more_are_forgotten() -> None:
     [
         ({"cmd": "npm run\n migrate"}, (), "`npm run migrate`"),
         ({"command": ["git", "status"]}, ("a",), "`git status`"),
-        ({}, ("/srv/shop/a.py", "b.py"), "exec of a.py and b.py"),
-        ({}, (), "exec"),
+        ({}, ("/srv/shop/a.py", "b.py"), "`exec` on a.py and b.py"),
+        ({}, (), "`exec`"),
     ],
 )
 def test_the_name_of_a_call(args: dict[str, object], paths: tuple[str, ...], title: str) -> None:
-    assert folded(begun(args=args, paths=paths)).open["1"].title == title
+    call = begun(args=args, paths=paths, operation_class="external")
+    assert folded(call).open["1"].title == title
+
+
+@pytest.mark.parametrize(("kind", "title"), [("write", "the edit of a.py"), ("read", "the reading of a.py")])
+def test_an_edit_is_not_named_after_its_tool(kind: str, title: str) -> None:
+    assert folded(begun(paths=("/srv/shop/a.py",), operation_class=kind)).open["1"].title == title
+
+
+def test_what_was_left_in_one_root_is_compared_in_the_next() -> None:
+    source = FilePatch(path="/link/shop/b", change="update", moved_from="/link/shop/c")
+    state = folded(
+        begun(patches=(FilePatch(path="/link/shop/a", change="add"),), pre_hashes={}),
+        settled(**{"/real/shop/d": "1", "/elsewhere/e": "1", "relative": "1"}),
+        begun("2", paths=("/link/shop/b",), pre_hashes={"/link/shop/b": "0"}, patches=(source,)),
+    )
+    stays = WorktreeBound(cwd="/new", cause="start", root="/new")
+    move(state, stays)
+    assert "/link/shop/a" in state.files
+    bound = msgspec.structs.replace(stays, moved_from=("/link/shop", "/real/shop"))
+    move(state, bound)
+    assert set(state.files) == {"/new/a", "/new/d", "/elsewhere/e", "relative"}
+    assert {file.path for file in state.files.values()} == set(state.files)
+    call = state.open["2"]
+    assert (call.paths, call.pre_hashes) == (("/new/b",), {"/new/b": "0"})
+    assert call.patches == (msgspec.structs.replace(source, path="/new/b", moved_from="/new/c"),)
+
+
+def test_what_lies_in_the_new_root_already_stays_where_it_is() -> None:
+    state = folded(begun(patches=()), settled(**{"/shop/wt/a": "1", "/shop/b": "1"}))
+    move(state, WorktreeBound(cwd="/shop/wt", cause="start", root="/shop/wt", moved_from=("/shop",)))
+    assert set(state.files) == {"/shop/wt/a", "/shop/wt/b"}

@@ -34,7 +34,7 @@ def test_no_question_holds_a_word_of_the_wire() -> None:
     drifts = [
         permission_wording.loose_sandbox(),
         permission_wording.loose_approval(),
-        permission_wording.stricter(USUAL, limit("untrusted", "read-only")),
+        permission_wording.stricter(USUAL, limit("untrusted", "read-only"), TARGET),
         permission_wording.looser(held(), FREE),
         permission_wording.plan_mode(TARGET),
         permission_wording.active_goal(PermissionsState(objective="x"), TARGET),
@@ -46,32 +46,36 @@ def test_no_question_holds_a_word_of_the_wire() -> None:
 
 
 def test_a_stricter_policy_is_listed_with_what_it_takes_away() -> None:
-    drift = permission_wording.stricter(USUAL, limit(sandbox="read-only", source="settings.toml"))
+    source = "/home/kim/.s/settings.toml, /etc/codex/requirements.toml"
+    drift = permission_wording.stricter(USUAL, limit(sandbox="read-only", source=source), TARGET)
     assert drift is not None
-    assert (drift.severity, drift.reason) == (Severity.INFORM, "The policy is kept (settings.toml).")
+    assert drift.severity is Severity.INFORM
+    assert drift.reason == (
+        "The policy is kept; it is set in ~/.s/settings.toml and /etc/codex/requirements.toml."
+    )
     assert [(row.what, row.recorded, row.now) for row in drift.differences] == [
-        ("may change", "writes only in this folder", "reads only")
+        ("may change", "only this folder", "nothing")
     ]
 
 
 def test_a_policy_that_could_not_be_read_is_said_to_be_so() -> None:
     unread = Ceiling(approval="on-request", sandbox="read-only", readable=False)
-    drift = permission_wording.stricter(USUAL, unread)
+    drift = permission_wording.stricter(USUAL, unread, TARGET)
     assert drift is not None
     assert drift.title == "What the policy here allows is not known."
 
 
 def test_a_bypass_that_the_policy_forbids_is_listed() -> None:
     bypass = PermissionsState(approval="on-request", sandbox="workspace-write", mode="bypass")
-    drift = permission_wording.stricter(bypass, limit("on-request"))
+    drift = permission_wording.stricter(bypass, limit("on-request"), TARGET)
     assert drift is not None
-    assert [(row.recorded, row.now) for row in drift.differences] == [("never asks", "asks on request")]
-    assert permission_wording.stricter(bypass, FREE) is None
+    assert [(row.recorded, row.now) for row in drift.differences] == [("never", "on request")]
+    assert permission_wording.stricter(bypass, FREE, TARGET) is None
 
 
 @pytest.mark.parametrize("state", [USUAL, PermissionsState()])
 def test_nothing_is_listed_where_nothing_is_taken_away(state: PermissionsState) -> None:
-    assert permission_wording.stricter(state, FREE) is None
+    assert permission_wording.stricter(state, FREE, TARGET) is None
 
 
 @pytest.mark.parametrize(

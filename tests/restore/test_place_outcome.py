@@ -1,3 +1,4 @@
+import msgspec
 import pytest
 
 from resumed.protocol.restore import Answer, DriftKind
@@ -86,6 +87,32 @@ def test_the_same_folder_by_another_name_is_no_news() -> None:
     story.world.links["/srv/people"] = "/home/dev"
     story.add(WorktreeBound(cwd="/srv/people/repo-a", cause="start", branch=BRANCH, sha=story.recorded_sha()))
     assert settled((story, REPO_A)) == (f"~/repo-a, {BRANCH}, {SHA}", ())
+
+
+def test_what_became_of_folder_repository_branch_and_commit() -> None:
+    state = state_of(payments())
+    at = msgspec.structs.replace(target_at(REPO_A), root=BESIDE, branch=BRANCH, sha="0123456789")
+    assert place_outcome.settled(state, {}, {}, at) == {
+        "folder": "~/repo-a.fix-payment",
+        "repository": "github.com/acme/payments",
+        "branch": "fix/payment (0123456)",
+        "commit": "0123456",
+    }
+    unborn = msgspec.structs.replace(at, branch="fresh", sha=None)
+    assert place_outcome.settled(state, {}, {}, unborn)["branch"] == "fresh (no commits yet)"
+    detached = msgspec.structs.replace(at, branch=None)
+    assert place_outcome.settled(state, {}, {}, detached)["branch"] == "no branch (0123456)"
+    plain = msgspec.structs.replace(at, branch=None, sha=None)
+    assert set(place_outcome.settled(state, {}, {}, plain)) == {"folder", "repository"}
+
+
+def test_the_last_folder_may_be_in_another_repository() -> None:
+    story, root = SITUATIONS[DriftKind.SILENT_SWITCH]()
+    state, target = state_of(story), target_at(root)
+    last = {drift_id(DriftKind.SILENT_SWITCH): Answer(choice="last")}
+    seen = observed(story, state, target)
+    assert place_outcome.settled(state, seen, last, target)["repository"] == "github.com/acme/storefront"
+    assert place_outcome.settled(state, {}, last, target)["repository"] == "none"
 
 
 def moved_beside(*more: object) -> Situation:

@@ -164,7 +164,7 @@ def test_an_effect_that_is_neither_there_nor_not_is_left_and_said(state: str) ->
     for seen in (half, blind, Seen()):
         recovery = recover(restore, seen)
         assert (recovery.verdict, recovery.undo) == (Verdict.ROLL_BACK, ())
-        assert recovery.stuck == ("Make it is neither as before nor as after; it was left as it is.",)
+        assert recovery.stuck == ("“Make it” is neither as before nor as after; it was left as it is.",)
 
 
 def test_what_was_undone_is_not_undone_again() -> None:

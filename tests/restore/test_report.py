@@ -98,6 +98,12 @@ def test_a_refusal_says_why() -> None:
 def test_a_restore_that_was_rolled_back_says_why_and_what_could_not_be() -> None:
     back = findings(outcome=Outcome.ROLLED_BACK, reason="Make it: no space")
     assert build_report(back).headline == "Not resumed: Make it: no space. Everything is as it was before."
+    ended = findings(outcome=Outcome.ROLLED_BACK, reason="“Make it” did not work: it is full.")
+    assert build_report(ended).headline == (
+        "Not resumed: “Make it” did not work: it is full. Everything is as it was before."
+    )
+    left = build_report(msgspec.structs.replace(back, left=True)).headline
+    assert left == "Not resumed: Make it: no space. The rest is as it was before."
     stuck = msgspec.structs.replace(back, stuck=("The folder was left.",))
     report = build_report(stuck)
     assert report.headline == "Not resumed: Make it: no space. The folder was left."
@@ -112,6 +118,11 @@ def test_a_new_run_follows_the_last_one() -> None:
         context(REPO_A).session_id,
         "22222222-2222-4222-8222-222222222222",
     )
+    (ran,) = payments().record.runs
+    waiting = msgspec.structs.replace(ran, session_id="5", started=False)
+    again = build_report(findings(record=msgspec.structs.replace(payments().record, runs=(ran, waiting))))
+    assert (again.run, again.resumed_from) == (2, "5")
+    assert again.six.who.summary == "the same conversation, run 2"
     first = msgspec.structs.replace(payments().record, runs=())
     assert build_report(findings(record=first)).resumed_from is None
 
@@ -191,6 +202,23 @@ def test_then_and_now_has_one_row_for_each_thing() -> None:
     )
     assert build_report(findings(drifts=(dangling,))).differences == ()
     assert build_report(findings(drifts=(first, second))).differences == rows
+
+
+def test_after_the_choice_the_difference_is_what_was_chosen() -> None:
+    rows = (
+        Difference(what="asks", recorded="never", now="your choice"),
+        Difference(what="mode", recorded="plan", now="your choice"),
+        Difference(what="other", recorded="a", now="b"),
+    )
+    asks = msgspec.structs.replace(asked(DriftKind.NEVER_ASK, Wording(title="", reason="")), differences=rows)
+    permissions = msgspec.structs.replace(DONE, now={"asks": "on request", "mode": "plan"})
+    restored = findings(drifts=(asks,), restorations={"permissions": permissions}, order=("permissions",))
+    assert build_report(restored).differences == (
+        Difference(what="asks", recorded="never", now="on request"),
+        Difference(what="other", recorded="a", now="b"),
+    )
+    undone = msgspec.structs.replace(restored, outcome=Outcome.ROLLED_BACK, reason="x")
+    assert build_report(undone).differences == rows
 
 
 def test_damage_and_reading_go_into_the_record() -> None:

@@ -254,7 +254,7 @@ def test_going_on_in_the_last_folder_needs_no_answer_about_the_recorded_one() ->
     assert went.asked[1:] == [
         [f"operations.fileGone:{linked_path()}/{n}" for n in ("rounding.py", "note.txt")]
     ]
-    assert went.asks[1].drifts[0].title == "~/repo-a.wt/rounding.py, which Codex wrote, is gone."
+    assert went.asks[1].drifts[0].title == "~/repo-a.wt/rounding.py, which Codex edited, is gone."
 
 
 @pytest.mark.parametrize("name", ["worktree", "files"])

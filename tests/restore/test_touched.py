@@ -3,8 +3,8 @@ import pytest
 
 from resumed.restore.events.session import FilePatch, Hunk
 from resumed.restore.probes import FileProbe, FileSeen, TreeFileProbe, Unseen
-from resumed.restore.subsystem import Target
-from resumed.restore.touched import ABSENT, Touched, hashed, probe_for, relative, state_now, touch
+from resumed.restore.subsystem import Here, Target
+from resumed.restore.touched import ABSENT, Touched, hashed, moved, probe_for, relative, state_now, touch
 from tests.support.events import HERE
 from tests.support.simulation import digest
 
@@ -201,3 +201,29 @@ def test_before_a_switch_a_file_is_that_of_the_commit_unless_it_is_carried() -> 
     assert probe_for("a", target) == FileProbe("/srv/new/a")
     assert probe_for("new/deep/x", target) == FileProbe("/srv/new/new/deep/x")
     assert probe_for("newer", target) == TreeFileProbe(ROOT, "c", "newer")
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/link/dev/shop/a", "a"),
+        ("/mnt/dev/shop/a", "a"),
+        ("/home/dev/shop/a/../b", "b"),
+        ("sub/a", "sub/a"),
+        ("/mnt/dev/shop-2/a", "/mnt/dev/shop-2/a"),
+        ("/mnt/dev/shop", "/mnt/dev/shop"),
+    ],
+)
+def test_a_path_is_relative_by_whichever_name_of_the_root_it_has(path: str, expected: str) -> None:
+    here = Here(root="/mnt/dev/shop", home="/home/dev", agent="codex", real_home="/mnt/dev")
+    linked = Target(here=here, recorded_root="/link/dev/shop", canonical_root="/mnt/dev/shop")
+    assert relative(path, linked) == expected
+    away = Target(here=here, recorded_root="/srv/shop", canonical_root="/srv/shop")
+    assert relative("/home/dev/shop/a", away) == "/home/dev/shop/a"
+
+
+def test_a_path_goes_with_its_root() -> None:
+    assert moved("/a/x/y", ("/b", "/a/"), "/new") == "/new/x/y"
+    assert moved("/ab/x", ("/a",), "/new") == "/ab/x"
+    assert moved("/a/new/x", ("/a",), "/a/new") == "/a/new/x"
+    assert moved("x", ("/a",), "/new") == "x"

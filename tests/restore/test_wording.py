@@ -5,10 +5,12 @@ from resumed.restore.wording import (
     APPROVAL_WORDS,
     SANDBOX_WORDS,
     agent_name,
+    capital,
     count,
     listed,
     one_line,
     operation_name,
+    sentence,
     short_path,
     short_sha,
 )
@@ -27,6 +29,21 @@ from resumed.restore.wording import (
 )
 def test_the_home_folder_is_a_tilde(path: str, home: str, short: str) -> None:
     assert short_path(path, home) == short
+
+
+def test_the_home_folder_may_go_by_several_paths() -> None:
+    for path in ("/home/dev/shop", "/mnt/people/dev/shop"):
+        assert short_path(path, "/home/dev", "/mnt/people/dev") == "~/shop"
+    assert short_path("/srv/shop", "/home/dev", "") == "/srv/shop"
+    assert short_path("/srv/shop") == "/srv/shop"
+
+
+def test_a_sentence_begins_and_ends() -> None:
+    assert capital("the edit of a.py") == "The edit of a.py"
+    assert capital("`npm run`") == "`npm run`"
+    assert capital("") == ""
+    assert sentence("no space left") == "No space left."
+    assert sentence("It keeps changing.") == "It keeps changing."
 
 
 def test_a_commit_is_seven_digits() -> None:

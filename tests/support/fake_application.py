@@ -4,14 +4,19 @@ Handlers do the least that a test of the wire needs: echo, wait, fail, ask, floo
 """
 
 import asyncio
+import contextlib
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from resumed.daemon.__main__ import end
+from resumed.daemon.rpc import server
 from resumed.daemon.rpc.application import Application, Broadcast, Handler, OpenApplication, StatusFields
 from resumed.daemon.rpc.connection import Client
 from resumed.daemon.serve import serve
+from resumed.daemon.storage.errors import StreamBusy
 from resumed.protocol.errors import ErrorCode, Holder, ResumedError
 from resumed.protocol.restore import Question
 from resumed.protocol.sessions import (
@@ -64,8 +69,14 @@ class FakeApplication:
         return StatusFields()
 
     async def close(self) -> None:
-        """Leave a file behind that says so."""
+        """Leave a file behind that says so; fail with a file `stuck`."""
+        if (self._root / "stuck").exists():
+            raise OSError("the disk is gone")
         (self._root / "closed").write_text("closed")
+
+    async def cut_off(self, unfinished: tuple[str, ...]) -> None:
+        """Leave a file behind that says so."""
+        (self._root / "cut-off").write_text(" ".join(unfinished))
 
     async def name(self, client: Client, params: NameSetParams) -> NameSetResult:
         """Return the name; a name `big:<n>` becomes n bytes; `flood` first sends notifications."""
@@ -81,7 +92,7 @@ class FakeApplication:
         return NameSetResult(thread_id=params.thread_id, name=name)
 
     async def read(self, client: Client, params: ThreadReadParams) -> Any:
-        """Fail as `thread` says, or wait for ever."""
+        """Fail as `thread` says, or wait for ever; `stubborn` even when it is cancelled."""
         match params.thread:
             case "busy":
                 holder = Holder(name="VS Code", pid=7, since="2026-01-01T00:00:00Z")
@@ -96,6 +107,11 @@ class FakeApplication:
                 raise RuntimeError(f"a secret of {self._root}")
             case "unencodable":
                 return object()
+            case "stubborn":
+                (self._root / "waiting-stubborn").touch()
+                while not (self._root / "go").exists():
+                    with contextlib.suppress(asyncio.CancelledError):
+                        await asyncio.sleep(0.01)
             case _:
                 (self._root / f"waiting-{params.thread}").touch()
                 await asyncio.Event().wait()
@@ -111,17 +127,19 @@ class FakeApplication:
         return EventAppendResult(seq=self._sequence, last_durable_event=self._sequence, repeated=running > 0)
 
     async def begin(self, client: Client, params: OperationBeginParams) -> OperationBeginResult:
-        """Return the arguments as text in `result`; tool `finish` waits until a file `go` is there."""
+        """Return the arguments as text in `result`; tool `finish` waits until a file `go` is there, and then
+        leaves a file that says whether its client was gone before."""
         if params.tool == "finish":
             (self._root / "begun").touch()
             await _appears(self._root / "go")
+            (self._root / "finished").write_text(f"gone: {client.gone.is_set()}")
         return OperationBeginResult(operation_id=params.operation_id, state="begun", result=repr(params.args))
 
     async def turn(self, client: Client, params: TurnStartParams) -> TurnStartResult:
         """Ask the client; the token says what came of it."""
         answers = await client.ask(QUESTION)
         (self._root / "asked").write_text(repr(answers))
-        return TurnStartResult(turn_id="u", token=repr(answers))
+        return TurnStartResult(turn_id="u", token=repr(answers), entry_id="e")
 
 
 def _cost(thread: str) -> CostUpdated:
@@ -137,11 +155,22 @@ async def _appears(path: Path) -> None:
 
 
 async def open_fake(root: str, broadcast: Broadcast) -> Application:
-    """Open the fake; a workspace with a file `refuse` can't be opened, one with `slow` waits for `go`."""
-    if (Path(root) / "refuse").exists():
-        raise ResumedError(ErrorCode.STORAGE_FAILED, "The disk is full.", "Make room.")
-    if (Path(root) / "slow").exists():
-        await _appears(Path(root) / "go")
+    """Open the fake. A file in the workspace makes it harder: with `refuse`, `locked`, `lost` or `broken` it
+    can't be opened, with `slow` it waits for `go`, with a pipe `hang` a worker thread waits for ever. The
+    process of one with `hasty` has no patience when it stops."""
+    folder = Path(root)
+    if (folder / "refuse").exists():
+        raise ResumedError(ErrorCode.STATE_READ_ONLY, "The disk is full.", "Make room.")
+    if (folder / "locked").exists():
+        raise StreamBusy("Another daemon has it.")
+    if (folder / "lost").exists():
+        raise FileNotFoundError(2, "No such file or directory", "/lost")
+    if (folder / "broken").exists():
+        raise RuntimeError("a secret")
+    if (folder / "slow").exists():
+        await _appears(folder / "go")
+    if (folder / "hang").exists():
+        asyncio.get_running_loop().run_in_executor(None, os.open, folder / "hang", os.O_RDONLY)
     return FakeApplication(root, broadcast)
 
 
@@ -151,4 +180,6 @@ def load_fake() -> OpenApplication:
 
 
 if __name__ == "__main__":
-    sys.exit(serve(Path(sys.argv[1]), load_fake))
+    if Path(sys.argv[1], "hasty").exists():
+        server._DRAIN_SECONDS = 0.01
+    end(serve(Path(sys.argv[1]), load_fake))

@@ -138,3 +138,12 @@ def test_the_command_can_be_pasted_into_a_shell() -> None:
 def test_an_agent_without_a_command_takes_it_up_itself() -> None:
     text = printed(report_lines(report(Outcome.RESTORED, "Ready."), "fix", READER))
     assert "  Start      - Codex takes it up itself; there is no command for it\n" in text
+
+
+def test_a_file_outside_the_folder_is_among_the_files_by_its_name_for_people() -> None:
+    outside = changed_file("~/notes/todo.md")
+    outside = msgspec.structs.replace(outside, path="/home/kim/notes/todo.md")
+    done = part("operations", "3 actions, none repeated", details=("~/notes/todo.md: stays away",))
+    value = report(Outcome.RESTORED, "Ready.", subsystems=(done,), drifts=(outside,))
+    lines = printed(report_lines(value, "fix", READER)).splitlines()
+    assert "  Files      ! ~/notes/todo.md: stays away" in lines

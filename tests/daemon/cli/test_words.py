@@ -83,6 +83,8 @@ def test_a_reader_sees_times_and_paths_from_their_own_place() -> None:
     reader = Reader(NOW, "/home/kim")
     assert reader.when("2026-03-04T09:58:00Z") == "2 min ago"
     assert reader.path("/home/kim/shop") == "~/shop"
+    linked = Reader(NOW, "/home/kim", real_home="/mnt/kim")
+    assert [linked.path(f"{home}/shop") for home in ("/home/kim", "/mnt/kim")] == ["~/shop", "~/shop"]
 
 
 @pytest.mark.parametrize("odd", ["a\nb", "a\tb", "a\x1b[31mb", "it's\n\\", "caf\udce9"])

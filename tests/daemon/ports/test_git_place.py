@@ -6,8 +6,14 @@ from pathlib import Path
 import pytest
 
 from resumed.daemon.ports.git_command import GitFailed
-from resumed.daemon.ports.git_place import locate, worktree_root
+from resumed.daemon.ports.git_place import locate
 from tests.support.repository import Repository, make_project, make_repository, run_git
+
+
+def top_level(path: str) -> str | None:
+    """The folder of the work tree around a path."""
+    place = locate(path)
+    return None if place is None else place.top_level
 
 
 def test_folder_inside_a_main_work_tree(tmp_path: Path) -> None:
@@ -23,7 +29,7 @@ def test_folder_inside_a_main_work_tree(tmp_path: Path) -> None:
 
 def test_file_in_a_work_tree(tmp_path: Path) -> None:
     project = make_project(tmp_path / "project")
-    assert worktree_root(str(project.root / "shared.txt")) == str(project.root)
+    assert top_level(str(project.root / "shared.txt")) == str(project.root)
 
 
 def test_linked_work_tree(tmp_path: Path) -> None:
@@ -39,7 +45,7 @@ def test_linked_work_tree(tmp_path: Path) -> None:
 def test_through_a_symbolic_link(tmp_path: Path) -> None:
     project = make_project(tmp_path / "project")
     (tmp_path / "alias").symlink_to(project.root)
-    assert worktree_root(str(tmp_path / "alias")) == str(project.root)
+    assert top_level(str(tmp_path / "alias")) == str(project.root)
 
 
 def test_no_repository_and_nothing_there(tmp_path: Path) -> None:
@@ -52,7 +58,6 @@ def test_bare_repository_has_no_work_tree(tmp_path: Path) -> None:
     place = locate(str(bare.root))
     assert place is not None
     assert place.kind == "bare"
-    assert worktree_root(str(bare.root)) is None
 
 
 def test_inside_a_git_dir_is_no_work_tree(tmp_path: Path) -> None:
@@ -83,13 +88,13 @@ def test_a_stub_belongs_to_its_parent_repository(tmp_path: Path) -> None:
     project = make_project(tmp_path / "project")
     stub = project.root / "stub"
     stub.mkdir()
-    assert worktree_root(str(stub)) == str(project.root)
+    assert top_level(str(stub)) == str(project.root)
 
 
 def test_an_empty_git_folder_is_none(tmp_path: Path) -> None:
     project = make_project(tmp_path / "project")
     (project.root / "odd" / ".git").mkdir(parents=True)
-    assert worktree_root(str(project.root / "odd")) == str(project.root)
+    assert top_level(str(project.root / "odd")) == str(project.root)
 
 
 def test_core_worktree_does_not_mislead(tmp_path: Path) -> None:
@@ -98,11 +103,11 @@ def test_core_worktree_does_not_mislead(tmp_path: Path) -> None:
     project.git("config", "extensions.worktreeConfig", "true")
     project.git("config", "core.worktree", str(project.root))
     assert run_git(linked.root, "rev-parse", "--show-toplevel") == str(project.root)
-    assert worktree_root(str(linked.root)) == str(linked.root)
+    assert top_level(str(linked.root)) == str(linked.root)
 
 
 def test_name_that_is_not_utf8(tmp_path: Path) -> None:
     root = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
     project = make_project(root)
     assert isinstance(project, Repository)
-    assert worktree_root(str(root)) == str(root)
+    assert top_level(str(root)) == str(root)

@@ -18,11 +18,12 @@ from resumed.daemon.rpc.messages import (
     request_body,
     result_body,
 )
-from resumed.protocol.daemon import ResyncNotification, StatusParams
+from resumed.protocol.daemon import ENVIRONMENT, ResyncNotification, StatusParams
 from resumed.protocol.errors import ErrorCode, ResumedError
 from resumed.protocol.restore import Answers, Question, Wire
 from resumed.protocol.threads import NameSetParams, NameSetResult
 from tests.support.fake_application import QUESTION
+from tests.support.strangers import listening_stranger
 
 PARAMS = NameSetParams(thread_id="t", name="n")
 RESULT = NameSetResult(thread_id="t", name="n")
@@ -177,13 +178,27 @@ async def test_notifications_come_in_their_type(path: Path) -> None:
         assert await asyncio.wait_for(seen.get(), 10) == ("resync", ResyncNotification(dropped=3))
 
 
-async def test_initialize_sends_who_we_are(path: Path) -> None:
+async def test_another_user_s_socket_is_told_nothing(path: Path) -> None:
+    with listening_stranger(path) as heard:
+        with pytest.raises(ResumedError, match="Another user's process listens"):
+            await Client.connect(path)
+        assert await asyncio.to_thread(heard) == b""
+
+
+async def test_initialize_sends_who_we_are_and_of_the_environment_only_what_is_listed(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("API_KEY", "GIT_CONFIG_VALUE_0", "GIT_ASKPASS", "HOME", "VIRTUAL_ENV", "GIT_DIR"):
+        monkeypatch.setenv(name, f"the {name}")
     async with scripted(path) as (daemon, client):
         call = asyncio.ensure_future(client.initialize("resumed threads", "1"))
         request = await daemon.request()
         assert request.params["protocolVersion"] == "1.0"
         assert request.params["client"]["name"] == "resumed threads"
-        assert "PATH" in request.params["client"]["env"]
+        sent = request.params["client"]["env"]
+        assert set(sent) <= set(ENVIRONMENT)
+        assert {"PATH", "CODEX_HOME", "CLAUDE_CONFIG_DIR"} <= set(sent)
+        assert (sent["VIRTUAL_ENV"], sent["GIT_DIR"]) == ("the VIRTUAL_ENV", "the GIT_DIR")
         plain = {"protocolVersion": "1.0", "version": "1", "workspaceId": "w", "root": "/", "methods": []}
         await daemon.send(result_body(request.id, plain))
         assert (await call).workspace_id == "w"

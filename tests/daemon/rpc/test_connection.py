@@ -78,8 +78,16 @@ async def test_a_client_that_hangs_up_answers_nothing(connected: Connected) -> N
     await connected.line()
     connected.connection.hang_up()
     assert await asking is None
-    assert connected.connection.gone.is_set()
     assert await connected.connection.ask(QUESTION) is None
+    assert not connected.connection.gone.is_set()
+    await connected.connection.close()
+    assert connected.connection.gone.is_set()
+
+
+async def test_a_client_s_environment_is_not_kept(connected: Connected) -> None:
+    info = ClientInfo(name="agent", pid=7, env={"PATH": "/bin", "API_KEY": "secret"})
+    connected.connection.introduce(info, ClientCapabilities())
+    assert connected.connection.info == ClientInfo(name="agent", pid=7)
 
 
 async def test_a_client_that_cannot_be_asked_is_not(connected: Connected) -> None:

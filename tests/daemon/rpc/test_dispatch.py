@@ -145,6 +145,16 @@ async def test_equal_keys_run_in_order_and_others_at_once(dispatching: Dispatchi
     assert len(dispatching.router.queues) == 0
 
 
+async def test_an_id_in_capitals_is_in_the_same_queue(dispatching: Dispatching) -> None:
+    dispatching.send(1, "thread/name/set", named("abc-1", "a"))
+    dispatching.send(2, "thread/name/set", named(" ABC-1", "b"))
+    await turn()
+    assert dispatching.order.begun == ["a"]
+    dispatching.order.release("a")
+    dispatching.order.release("b")
+    assert [(await dispatching.reply())["id"] for _ in range(2)] == [1, 2]
+
+
 async def test_cancelling_answers_once_and_keeps_the_queue(dispatching: Dispatching) -> None:
     for identifier, name in enumerate("abc", 1):
         dispatching.send(identifier, "thread/name/set", named("t", name))
@@ -228,8 +238,8 @@ async def test_an_answer_over_the_limit_is_refused(dispatching: Dispatching) -> 
     assert await dispatching.error(1, "thread/name/set", named("t", "n")) == (1019, "frameTooLarge")
 
 
-async def test_a_draining_daemon_takes_nothing_new(dispatching: Dispatching) -> None:
-    dispatching.router.draining = True
+async def test_a_stopping_daemon_takes_nothing_new(dispatching: Dispatching) -> None:
+    dispatching.router.stopping = True
     assert await dispatching.error(1, "thread/name/set", named("t", "n")) == (1020, "draining")
     dispatching.send(2, "daemon/status", {})
     assert (await dispatching.reply())["id"] == 2
@@ -267,3 +277,25 @@ async def test_finish_waits_for_what_runs(dispatching: Dispatching) -> None:
     assert not finishing.done()
     dispatching.order.release("a")
     await asyncio.wait_for(finishing, 10)
+
+
+async def test_it_names_what_runs(dispatching: Dispatching) -> None:
+    dispatching.send(1, "thread/name/set", named("t", "a"))
+    assert dispatching.dispatcher.running == ("thread/name/set",)
+    dispatching.order.release("a")
+    await dispatching.reply()
+    assert not dispatching.dispatcher.running
+
+
+async def test_one_request_too_many_is_refused_and_another_taken_later(
+    dispatching: Dispatching, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("resumed.daemon.rpc.inbound._MOST_REQUESTS", 1)
+    dispatching.send(1, "thread/name/set", named("t", "a"))
+    assert await dispatching.error(2, "thread/name/set", named("u", "b")) == (-32800, "requestCancelled")
+    dispatching.raw({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": 1}})
+    assert (await dispatching.reply())["id"] == 1
+    await asyncio.wait_for(dispatching.dispatcher.room(), 10)
+    dispatching.order.release("b")
+    dispatching.send(3, "thread/name/set", named("u", "b"))
+    assert (await dispatching.reply())["result"]["name"] == "b"

@@ -51,3 +51,19 @@ async def test_a_cancelled_wait_cancels_nobody_else() -> None:
     assert not waiting.done()
     first.leave()
     await waiting
+
+
+async def test_a_turn_is_left_however_its_block_ends() -> None:
+    queues, order = KeyedQueues(), []
+
+    async def work(name: str) -> None:
+        async with queues.held("a"):
+            order.append(name)
+            await asyncio.sleep(0)
+            order.append(name)
+            raise KeyError(name)
+
+    await asyncio.gather(work("one"), work("two"), return_exceptions=True)
+    assert order == ["one", "one", "two", "two"]
+    await turns()
+    assert len(queues) == 0

@@ -14,13 +14,11 @@ import aiosqlite
 import msgspec
 import pytest
 
+from resumed.daemon.storage import index as index_module
 from resumed.daemon.storage.errors import CursorRefused, IndexDamaged, IndexFailed
-from resumed.daemon.storage.index import Index, set_aside
-from resumed.daemon.storage.reader import Position
-from resumed.daemon.storage.rows import Counts, FileCursor, PageRequest, ThreadRow
+from resumed.daemon.storage.index import Index
+from resumed.daemon.storage.rows import Counts, FileCursor, PageRequest, RecordedPlace, ThreadRow
 from tests.support.streams import program_environment
-
-POSITION = Position(file="s.1.jsonl", offset=77, seq=9, crc="deadbeef")
 
 
 @pytest.fixture
@@ -57,7 +55,6 @@ def file(path: str, thread_id: str = "t") -> FileCursor:
         inode=2**64 - 1,
         size=10,
         mtime_ns=11,
-        prefix_hash="ab",
         thread_id=thread_id,
         head=b"\x00\xff",
     )
@@ -76,7 +73,6 @@ async def all_pages(index: Index, request: PageRequest) -> list[ThreadRow]:
 
 
 async def test_a_row_comes_back_as_it_was_and_is_replaced(index: Index) -> None:
-    assert index.created
     whole = row(
         1,
         name="caf\udce9 \U0001f600",
@@ -167,28 +163,34 @@ async def test_a_thread_is_found_by_id_prefix_or_part_of_its_name(index: Index) 
     assert await found("\udc80") == []
 
 
-async def test_rows_files_and_cursors_move_together(index: Index, path: Path) -> None:
-    await index.put_rows([row(1)], files=[file("/x/caf\udce9")], cursors={"thread:t": POSITION})
+async def test_rows_and_files_move_together(index: Index, path: Path) -> None:
+    await index.put_rows([row(1)], files=[file("/x/caf\udce9")])
     assert await index.files() == (file("/x/caf\udce9"),)
-    assert await index.cursor("thread:t") == POSITION
-    unfit = msgspec.structs.replace(POSITION, offset=2**80)
+    unfit = msgspec.structs.replace(file("/y"), size=2**80)
     with pytest.raises(IndexFailed):
-        await index.put_rows([row(2)], files=[file("/y")], cursors={"thread:t": unfit})
+        await index.put_rows([row(2)], files=[unfit])
     assert await index.row(row(2).thread_id) is None
     assert await index.files() == (file("/x/caf\udce9"),)
-    await index.put_files([msgspec.structs.replace(file("/x/caf\udce9"), size=20), file("/y")])
+    await index.put_rows([], [msgspec.structs.replace(file("/x/caf\udce9"), size=20), file("/y")])
     assert [known.size for known in await index.files()] == [20, 10]
     await index.drop_files(["/y", "/nowhere"])
-    await index.put_cursor("thread:t", msgspec.structs.replace(POSITION, seq=10))
     await index.close()
     again, note = await Index.open(path)
-    assert (note, again.created) == (None, False)
-    assert (await again.cursor("thread:t"), await again.cursor("thread:u")) == (
-        msgspec.structs.replace(POSITION, seq=10),
-        None,
-    )
+    assert note is None
+    assert await again.row(row(1).thread_id) == row(1)
     assert len(await again.files()) == 1
     await again.close()
+
+
+async def test_places_are_told_once_each(index: Index) -> None:
+    await index.put_rows(
+        [row(1, origin="o", sha="a"), row(2, origin="o", sha="a"), row(3, origin="o", sha="b"), row(4)]
+    )
+    root = row(1).root
+    assert set(await index.places()) == {
+        RecordedPlace(root, "o", "a"), RecordedPlace(root, "o", "b"), RecordedPlace(root, None, None),
+    }  # fmt: skip
+    assert len(await index.places()) == 3
 
 
 async def test_checkpoints_and_counts(index: Index) -> None:
@@ -198,10 +200,9 @@ async def test_checkpoints_and_counts(index: Index) -> None:
     await index.put_checkpoint("other", row(2).thread_id, "2027", b"")
     assert await index.checkpoint("k") == b"\x00two"
     await index.put_rows([row(1), row(2, archived=True)], [file("/x", row(1).thread_id), file("/y")])
-    await index.put_cursor("s", POSITION)
-    assert await index.counts() == Counts(threads=2, archived=1, files=2, cursors=1, checkpoints=2)
+    assert await index.counts() == Counts(threads=2, archived=1, files=2, checkpoints=2)
     await index.drop_rows([row(1).thread_id, "none"])
-    assert await index.counts() == Counts(threads=1, archived=1, files=1, cursors=1, checkpoints=1)
+    assert await index.counts() == Counts(threads=1, archived=1, files=1, checkpoints=1)
     assert await index.checkpoint("other") == b""
 
 
@@ -218,18 +219,18 @@ async def test_a_cancelled_write_is_whole_and_later_ones_stand_alone(
 
     with monkeypatch.context() as patched:
         patched.setattr(aiosqlite.Connection, "executemany", cancelling)
-        writing.append(asyncio.create_task(index.put_rows([row(1)], [file("/x")], {"s": POSITION})))
+        writing.append(asyncio.create_task(index.put_rows([row(1)], [file("/x")])))
         with pytest.raises(asyncio.CancelledError):
             await writing[0]
         await index.counts()
     await index.put_rows([row(2)])
-    assert await index.counts() == Counts(threads=2, archived=0, files=1, cursors=1, checkpoints=0)
+    assert await index.counts() == Counts(threads=2, archived=0, files=1, checkpoints=0)
 
 
 async def test_tasks_take_turns(index: Index) -> None:
     async def fail() -> None:
         with pytest.raises(IndexFailed):
-            await index.put_rows([row(5000)], cursors={"s": msgspec.structs.replace(POSITION, offset=2**80)})
+            await index.put_rows([row(5000)], [msgspec.structs.replace(file("/y"), size=2**80)])
 
     await asyncio.gather(*(job for n in range(30) for job in (index.put_rows([row(n)]), fail())))
     assert (await index.counts()).threads == 30
@@ -293,7 +294,7 @@ async def test_a_file_that_cannot_be_trusted_is_set_aside_and_said(path: Path, d
     index, note = await Index.open(path)
     assert note is not None
     assert "It is being rebuilt. The old file is kept as index-v1.db.corrupt-1." in note
-    assert index.created
+    assert (await index.counts()).threads == 0
     await index.put_rows([row(1)])
     assert (await index.counts()).threads == 1
     await index.close()
@@ -308,7 +309,7 @@ async def test_an_emptied_or_missing_file_is_created_and_says_so(path: Path) -> 
     await filled(path)
     path.write_bytes(b"")
     index, note = await Index.open(path)
-    assert (note, index.created, (await index.counts()).threads) == (None, True, 0)
+    assert (note, (await index.counts()).threads) == (None, 0)
     await index.close()
 
 
@@ -324,7 +325,7 @@ async def test_no_single_damaged_page_is_ever_an_empty_list(path: Path) -> None:
             await index.close()
 
 
-async def test_damage_met_later_is_told_and_can_be_set_aside(path: Path) -> None:
+async def test_damage_met_later_is_set_aside_and_told(path: Path) -> None:
     await filled(path)
     connection = sqlite3.connect(path)
     connection.execute("UPDATE threads SET name = CAST('text, not bytes' AS TEXT)")
@@ -332,12 +333,54 @@ async def test_damage_met_later_is_told_and_can_be_set_aside(path: Path) -> None
     connection.close()
     index, note = await Index.open(path)
     assert note is None
-    with pytest.raises(IndexDamaged):
+    with pytest.raises(IndexDamaged) as told:
         await index.page(PageRequest())
+    assert "It is being rebuilt. The old file is kept as index-v1.db.corrupt-1." in told.value.sentence
+    assert (index.generation, (await index.counts()).threads) == (1, 0)
+    await index.put_rows([row(1)])
     await index.close()
-    assert set_aside(path).name == "index-v1.db.corrupt-1"
     index, note = await Index.open(path)
-    assert (note, index.created) == (None, True)
+    assert (note, (await index.counts()).threads) == (None, 1)
+    await index.close()
+
+
+async def test_a_reader_that_goes_away_leaves_a_whole_index_behind(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await filled(path)
+    index, _ = await Index.open(path)
+    reading: list[asyncio.Task[Any]] = []
+
+    async def cancelling(self: aiosqlite.Connection, sql: str, values: Any) -> Any:
+        reading[0].cancel()
+        raise sqlite3.DatabaseError("database disk image is malformed")
+
+    monkeypatch.setattr(index_module, "_code", lambda error: sqlite3.SQLITE_CORRUPT)
+    with monkeypatch.context() as patched:
+        patched.setattr(aiosqlite.Connection, "execute_fetchall", cancelling)
+        reading.append(asyncio.create_task(index.counts()))
+        with pytest.raises(asyncio.CancelledError):
+            await reading[0]
+    assert (await index.counts()).threads == 0
+    assert index.generation == 1
+    await index.close()
+
+
+async def test_an_index_that_cannot_be_set_aside_fails(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    await filled(path)
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE threads SET name = CAST('text, not bytes' AS TEXT)")
+    connection.commit()
+    connection.close()
+    index, _ = await Index.open(path)
+
+    def refuse(path: Path) -> Path:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(index_module, "set_aside", refuse)
+    with pytest.raises(IndexFailed, match="can't be set aside") as failed:
+        await index.page(PageRequest())
+    assert not isinstance(failed.value, IndexDamaged)
     await index.close()
 
 

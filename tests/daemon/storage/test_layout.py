@@ -144,7 +144,6 @@ def test_paths(tmp_path: Path) -> None:
         "lease": layout.lease_path(ID),
         "lock": layout.stream_lock_path(f"session:{ID}"),
         "index": layout.index_path(WORKSPACE),
-        "spool": layout.spool_path(WORKSPACE),
         "quarantine": layout.quarantine,
     }
     assert {name: str(path.relative_to(tmp_path)) for name, path in relative.items()} == {
@@ -153,8 +152,7 @@ def test_paths(tmp_path: Path) -> None:
         "worktree": f"worktrees/{ID}.jsonl",
         "lease": f"leases/{ID}.lock",
         "lock": f"locks/session-{ID}.lock",
-        "index": f"workspaces/{WORKSPACE}/index-v1.db",
-        "spool": f"spool/{WORKSPACE}",
+        "index": f"workspaces/{WORKSPACE}/index-v2.db",
         "quarantine": "quarantine",
     }
 

@@ -1,5 +1,7 @@
 """Leases: the lock decides, the content is a hint."""
 
+import fcntl
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -7,9 +9,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from resumed.daemon.storage import disk
 from resumed.daemon.storage.errors import StateReadOnly
 from resumed.daemon.storage.layout import Layout
-from resumed.daemon.storage.lease import UNKNOWN_HOLDER, Lease, LeaseHolder, acquire
+from resumed.daemon.storage.lease import UNKNOWN_HOLDER, Lease, LeaseHolder, acquire, holder_of
 from resumed.protocol.ids import InvalidId
 from tests.support.streams import THREAD_ID, program_environment
 
@@ -72,6 +75,37 @@ def test_a_shorter_hint_replaces_a_longer_one_whole(tmp_path: Path) -> None:
     assert msgspec.json.decode(content, type=LeaseHolder) == HOLDER
     assert layout.lease_path(THREAD_ID).stat().st_mode & 0o777 == 0o600
     second.release()
+
+
+def test_looking_who_holds_it(tmp_path: Path) -> None:
+    layout = Layout.open(tmp_path / "state")
+    assert holder_of(layout, THREAD_ID) is None
+    assert not layout.lease_path(THREAD_ID).exists()
+    held = acquire(layout, THREAD_ID, HOLDER)
+    assert isinstance(held, Lease)
+    assert holder_of(layout, THREAD_ID) == HOLDER
+    held.release()
+    assert holder_of(layout, THREAD_ID) is None
+
+
+def test_someone_who_only_looks_is_not_in_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    layout = Layout.open(tmp_path / "state")
+    path = layout.lease_path(THREAD_ID)
+    path.parent.mkdir(parents=True)
+    looking = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    fcntl.flock(looking, fcntl.LOCK_SH)
+    original = disk.is_locked
+
+    def looked(path: Path) -> bool:
+        locked = original(path)
+        fcntl.flock(looking, fcntl.LOCK_UN)
+        return locked
+
+    monkeypatch.setattr(disk, "is_locked", looked)
+    held = acquire(layout, THREAD_ID, HOLDER)
+    assert isinstance(held, Lease)
+    held.release()
+    os.close(looking)
 
 
 @pytest.mark.parametrize("hint", [b"", b"\xff\x00", b'{"name":1}\n', b"{" * 5000])

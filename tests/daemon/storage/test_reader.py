@@ -3,6 +3,7 @@
 import hashlib
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from resumed.daemon.storage import reader
@@ -227,8 +228,8 @@ def test_a_line_end_that_came_later_is_stepped_over(first: Path) -> None:
 def test_a_position_that_is_not_there_restarts(first: Path, changed: dict[str, object]) -> None:
     stored = lines(1, 2)
     first.write_bytes(b"".join(stored))
-    fields = {"file": "s.jsonl", "offset": len(stored[0]), "seq": 1, "crc": checksum_of(stored[0])}
-    reading = Reading(first, Position(**{**fields, **changed}))  # type: ignore[arg-type]
+    position = Position(file="s.jsonl", offset=len(stored[0]), seq=1, crc=checksum_of(stored[0]))
+    reading = Reading(first, msgspec.structs.replace(position, **changed))
     assert texts(reading) == ["m1", "m2"]
     assert reading.restarted
 

@@ -57,7 +57,6 @@ def test_a_file_cursor_comes_back_with_numbers_of_64_bits(
         inode=inode,
         size=1,
         mtime_ns=2**62,
-        prefix_hash="ab",
         thread_id="t",
         head=head,
     )

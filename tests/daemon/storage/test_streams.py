@@ -23,6 +23,7 @@ from resumed.protocol.ids import InvalidId
 from resumed.restore.events.envelope import Event
 from resumed.restore.events.session import AgentRef, SessionMeta
 from resumed.restore.events.worktree import WorktreeMeta
+from tests.support.locks import is_free
 from tests.support.streams import STREAM, THREAD_ID, TS, entry, largest_file, meta, now, texts, wrapped
 from tests.support.sync_gate import SyncGate
 
@@ -62,13 +63,20 @@ def worktree_meta() -> Event:
     return wrapped(WorktreeMeta(schema_version=1, worktree_id=ID, repo_id=ID, path="/x", evidence={}))
 
 
+def last_seq(streams: Streams) -> int:
+    """The number of the last event of the stream that is read."""
+    reading = streams.read(STREAM)
+    for _ in reading:
+        pass
+    return reading.seq
+
+
 async def test_each_kind_is_created_appended_to_and_read(layout: Layout, streams: Streams) -> None:
     for stream, first in ((SESSION, session_meta()), (STREAM, meta()), (WORKTREE, worktree_meta())):
         assert not streams.exists(stream)
         assert await streams.create(stream, first) == Appended(1, False)
         appended = await streams.append(stream, entry("a"), entry("b"))
         assert appended == (Appended(2, False), Appended(3, False))
-        assert streams.last_durable(stream) == 3
         assert streams.exists(stream)
         assert texts(streams.read(stream)) == ["a", "b"]
         assert list(streams.ids(stream.partition(":")[0])) == [stream]
@@ -84,7 +92,6 @@ async def test_streams_go_on_in_the_next_process(layout: Layout) -> None:
     await first.create(STREAM, meta())
     await first.append(STREAM, entry("a", "a"))
     second = Streams(layout, now)
-    assert second.last_durable(STREAM) == 2
     assert texts(second.read(STREAM)) == ["a"]
     with pytest.raises(StreamBusy):
         await second.append(STREAM, entry("b"))
@@ -134,7 +141,6 @@ async def test_appending_to_nothing_creates_nothing(layout: Layout, streams: Str
         await streams.append(STREAM, entry("a"))
     with pytest.raises(StreamMissing):
         streams.read(STREAM)
-    assert streams.last_durable(STREAM) == 0
     assert not (layout.home / "threads").exists()
     # A stream whose creation was cut off holds nothing yet.
     layout.thread_path(THREAD_ID).parent.mkdir()
@@ -153,7 +159,20 @@ async def test_creating_again_is_answered_and_by_another_event_refused(streams: 
         await streams.create(STREAM, meta())
     await streams.append(STREAM, entry("a"))
     assert await streams.create(STREAM, first) == Appended(1, True)
-    assert streams.last_durable(STREAM) == 2
+    assert last_seq(streams) == 2
+
+
+async def test_a_refused_creation_keeps_no_writer(layout: Layout, streams: Streams) -> None:
+    await streams.create(STREAM, meta(), entry("a"))
+    assert texts(streams.read(STREAM)) == ["a"]
+    await streams.release(STREAM)
+    with pytest.raises(StreamExists):
+        await streams.create(STREAM, meta())
+    assert is_free(layout, STREAM)
+    await streams.append(STREAM, entry("b"))
+    with pytest.raises(StreamExists):
+        await streams.create(STREAM, meta())
+    assert not is_free(layout, STREAM)
 
 
 async def test_of_many_creators_one_wins(streams: Streams) -> None:
@@ -162,7 +181,7 @@ async def test_of_many_creators_one_wins(streams: Streams) -> None:
     )
     assert sum(outcome == Appended(1, False) for outcome in outcomes) == 1
     assert sum(isinstance(outcome, StreamExists) for outcome in outcomes) == 7
-    assert streams.last_durable(STREAM) == 1
+    assert last_seq(streams) == 1
 
 
 async def test_a_session_created_again_stays_in_its_file(layout: Layout, streams: Streams) -> None:
@@ -213,10 +232,10 @@ async def test_what_is_not_confirmed_is_not_read(streams: Streams, monkeypatch: 
     gate.shut()
     appending = asyncio.create_task(streams.append(STREAM, entry("b")))
     await gate.until_reached()
-    assert (texts(streams.read(STREAM)), streams.last_durable(STREAM)) == (["a"], 2)
+    assert (texts(streams.read(STREAM)), last_seq(streams)) == (["a"], 2)
     gate.open.set()
     await appending
-    assert (texts(streams.read(STREAM)), streams.last_durable(STREAM)) == (["a", "b"], 3)
+    assert (texts(streams.read(STREAM)), last_seq(streams)) == (["a", "b"], 3)
 
 
 async def test_a_caller_that_goes_away_while_opening_leaves_no_lock_behind(

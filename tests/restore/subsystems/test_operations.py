@@ -10,6 +10,7 @@ from resumed.restore.events.session import (
     OperationSettled,
     ResultStored,
     StateInvalidated,
+    WorktreeBound,
 )
 from resumed.restore.operation_state import OperationsState
 from resumed.restore.probes import FileProbe, FileSeen, Seen, TreeFileProbe
@@ -147,6 +148,22 @@ def test_a_call_is_never_rerun_but_judged(
     assert restoration.status is Status.RESTORED
 
 
+@pytest.mark.parametrize(
+    ("answer", "words", "note"),
+    [
+        ("finished", "you said that it was made", "the user says that it was made, do not make it again."),
+        ("notRun", "you said that it was not made", "the user says that it was not made."),
+    ],
+)
+def test_an_edit_is_made_or_not_and_does_not_run(answer: str, words: str, note: str) -> None:
+    edit = cut_off("9", patch=msgspec.structs.replace(UPDATE, hunks=()))
+    restoration = restored((*WORK, edit), seen(), answer=answer)
+    assert restoration.details == (f"The edit of rounding.py was cut off: {words}",)
+    assert restoration.told == (f"The edit of rounding.py was cut off; {note}",)
+    unsure = restored((*WORK, edit), seen())
+    assert (unsure.handed, unsure.unknown) == (("the edit of rounding.py",), ())
+
+
 def test_an_edit_that_landed_is_recorded_by_evidence_and_is_the_agents_from_then_on() -> None:
     second = msgspec.structs.replace(ADD, sha256=digest(b"second"))
     events = (*WORK, cut_off("9", patch=second))
@@ -201,11 +218,22 @@ def test_edits_that_differ_on_the_branch_one_stays_on_do_not_count() -> None:
     stayed = msgspec.structs.replace(TARGET, accepted_files=("rounding.py",))
     lost = restored(WORK, seen(COMMITTED, None), stayed)
     assert (lost.status, lost.keys) == (Status.INVALIDATED, ("rounding.py",))
-    assert lost.reason == "edits of the agent are missing from the branch you stay on"
+    assert lost.reason == "edits of the agent are missing from this folder"
     assert lost.details == (
         "rounding.py: 1 line added by the agent is missing",
-        "note.txt: kept as it is, not there",
+        "note.txt: stays away",
     )
+
+
+def test_work_that_goes_on_in_another_root_takes_its_files_along() -> None:
+    beside = "/home/dev/beside"
+    moved = WorktreeBound(cwd=beside, cause="userChoice", root=beside, moved_from=(REPO_A,), made=True)
+    after = state(*WORK, moved)
+    target = msgspec.structs.replace(TARGET, recorded_root=beside, root=beside)
+    assert OPERATIONS.probes(after, target) == tuple(
+        FileProbe(f"{beside}/{name}") for name in ("rounding.py", "note.txt")
+    )
+    assert_stores_anywhere(OPERATIONS, [event(payload) for payload in (*WORK, MIGRATE, moved)])
 
 
 def test_a_loss_is_recorded_so_that_it_is_not_asked_about_again() -> None:

@@ -147,7 +147,39 @@ def test_the_agent_is_told_of_plan_mode_and_of_its_goal() -> None:
     )
     assert "goal" not in written(restoration)
     free = restored(state(permitted(mode="plan", goal="active")), planMode="normal", activeGoal="continue")
-    assert (free.told, "goal" in written(free)) == ((), False)
+    assert (free.told, "goal" in written(free)) == (
+        (
+            "You are not in plan mode any more: the user lets you edit.",
+            "Your goal “make all tests pass” goes on: the user lets you pursue it by yourself.",
+            "What you may do has changed: you ask on request and may change only this folder.",
+        ),
+        False,
+    )
+
+
+def test_the_agent_is_told_of_what_it_may_do_only_where_that_changed() -> None:
+    assert restored(state(permitted())).told == ()
+    assert restored(state(permitted("never")), neverAsk="never").told == ()
+    assert restored(state(permitted("never"))).told == (
+        "What you may do has changed: you ask on request and may change only this folder.",
+    )
+    unasked = restored(state(permitted(mode="bypass", sandbox="danger-full-access")), neverAsk="never")
+    assert unasked.told == ("What you may do has changed: you need not ask and may change only this folder.",)
+    assert restored(state()).told == ()
+
+
+def test_what_became_of_each_difference_is_said() -> None:
+    loose = state(permitted("never", "danger-full-access", mode="plan", goal="active"))
+    assert restored(loose).now == {
+        "asks": "on request",
+        "may change": "nothing",
+        "mode": "plan",
+        "goal": "paused",
+    }
+    free = restored(
+        loose, neverAsk="never", fullAccess="fullAccess", planMode="normal", activeGoal="continue"
+    )
+    assert free.now == {"asks": "never", "may change": "anything", "mode": "may edit", "goal": "active"}
 
 
 def test_where_it_comes_from_is_said() -> None:

@@ -4,17 +4,18 @@ import pytest
 from resumed.protocol.restore import Answer, Drift, DriftKind, Severity, Status
 from resumed.restore.drift import RULES, drift_id
 from resumed.restore.events.envelope import Payload
+from resumed.restore.events.journal import RestoreClosed
 from resumed.restore.events.session import GitRef, SessionMeta, WorktreeBound
 from resumed.restore.events.worktree import WorktreeMeta
-from resumed.restore.place import WorktreeState, place_probes
+from resumed.restore.place import Left, WorktreeState, place_probes
 from resumed.restore.place_settle import settle
 from resumed.restore.probes import AnyProbe, HistoryProbe, SwitchProbe, Unseen
 from resumed.restore.steps import RecordState
 from resumed.restore.subsystem import Here, Restoration, Target
 from resumed.restore.subsystems.worktree import WORKTREE
-from tests.support.events import assert_stores_anywhere, event, folded, session_meta
+from tests.support.events import assert_stores_anywhere, event, folded, resume_meta, session_meta
 from tests.support.situations import BY_USER, SITUATIONS
-from tests.support.story import BRANCH, COMMITTED, README, REPO_A, REPO_B, Story, payments
+from tests.support.story import BESIDE, BRANCH, COMMITTED, README, REPO_A, REPO_B, Story, payments
 
 META = msgspec.structs.replace(
     session_meta(), cwd="/a", git=GitRef(sha="s1", branch="b1", origin="o"), worktree_id="w1", repo_id="r1"
@@ -28,7 +29,7 @@ def state(*payloads: Payload) -> WorktreeState:
 
 
 def bound(cwd: str, cause: str = "start", **changes: str) -> WorktreeBound:
-    return WorktreeBound(cwd=cwd, cause=cause, **changes)
+    return msgspec.structs.replace(WorktreeBound(cwd=cwd, cause=cause), **changes)
 
 
 def target_at(root: str, files: tuple[str, ...] | None = None) -> Target:
@@ -77,7 +78,63 @@ def test_the_kind_of_the_recorded_worktree_is_known_from_its_own_stream() -> Non
         schema_version=1, worktree_id="w1", repo_id="r1", path="/a", evidence={"kind": "linked"}
     )
     assert state(META, described).kind == "linked"
-    assert state(META, msgspec.structs.replace(described, worktree_id="w2")).kind == ""
+    other = msgspec.structs.replace(described, worktree_id="w2")
+    assert state(META, other).kind == ""
+    in_other = state(META, described, other, bound("/b", root="/b", worktree_id="w2"))
+    assert (in_other.worktree_id, in_other.kind) == ("w2", "linked")
+
+
+def test_another_work_tree_never_inherits_an_id() -> None:
+    described = WorktreeMeta(
+        schema_version=1, worktree_id="w1", repo_id="r1", path="/a", evidence={"kind": "main"}
+    )
+    beside = msgspec.structs.replace(bound("/b", root="/b"), moved_from=("/a",))
+    other = state(META, described, beside)
+    assert (other.worktree_id, other.kind) == (None, "")
+    made = state(META, described, msgspec.structs.replace(beside, made=True))
+    assert (made.worktree_id, made.kind) == (None, "linked")
+    same = state(META, described, bound("/a", root="/a"))
+    assert (same.worktree_id, same.kind) == ("w1", "main")
+
+
+def test_a_folder_made_by_a_restore_that_is_gone_has_not_moved_to_where_it_came_from() -> None:
+    story = payments()
+    story.payments.trees[REPO_A].worktree_id = "w1"
+    story.payments.trees[REPO_A].branch = "main"
+    made = bound(BESIDE, "userChoice", root=BESIDE, branch=BRANCH, sha=story.recorded_sha())
+    story.add(
+        WorktreeBound(cwd=REPO_A, cause="start", root=REPO_A, worktree_id="w1"),
+        msgspec.structs.replace(made, moved_from=(REPO_A,), made=True),
+    )
+    (first,) = drifts(story, files=None)
+    assert first.kind is DriftKind.WORKTREE_REMOVED
+
+
+def test_a_change_of_folder_is_asked_about_only_where_it_is_one() -> None:
+    story = payments()
+    story.world.links["/srv/people"] = "/home/dev"
+    story.add(bound("/srv/people/repo-a", "agentSilent"))
+    assert drifts(story) == ()
+    story.add(bound(REPO_B, "agentSilent"))
+    assert [drift.kind for drift in drifts(story)] == [DriftKind.SILENT_SWITCH]
+
+
+def test_during_a_rebase_the_commit_is_not_asked_about() -> None:
+    story, root = SITUATIONS[DriftKind.REWRITTEN]()
+    story.payments.trees[root].in_progress = "rebase"
+    assert graded(drifts(story, root, ("rounding.py",))) == [("inProgress", "block")]
+
+
+def test_what_the_agent_was_told_of_is_known_once_it_took_the_run_up() -> None:
+    moved = msgspec.structs.replace(bound("/b", root="/b", branch="b2"), moved_from=("/a",), made=True)
+    waiting = state(META, resume_meta(), moved)
+    assert waiting.left == Left(root="/a", branch="b1", sha="s1", made=True)
+    assert state(META, resume_meta(), moved, RestoreClosed(restore_id="r", outcome="restored")).left is None
+    again = state(META, resume_meta(), moved, resume_meta(), bound("/c", root="/c"))
+    assert again.left == waiting.left
+    direct = state(META, resume_meta(), moved, META, bound("/b", root="/b"))
+    assert direct.left is None
+    assert_stores_anywhere(WORKTREE, [event(payload) for payload in (META, resume_meta(), moved)])
 
 
 def test_the_state_can_be_stored_anywhere() -> None:
@@ -182,7 +239,16 @@ def test_where_the_new_run_is_goes_on_record() -> None:
     calm = restored(None)
     assert (calm.status, calm.reason, len(calm.steps)) == (Status.RESTORED, "as recorded", 1)
     sha = payments().recorded_sha()
-    assert written(calm) == {"cwd": REPO_A, "cause": "start", "root": REPO_A, "branch": BRANCH, "sha": sha}
+    assert written(calm) == {
+        "cwd": REPO_A,
+        "cause": "start",
+        "root": REPO_A,
+        "worktree_id": None,
+        "branch": BRANCH,
+        "sha": sha,
+        "moved_from": [],
+        "made": False,
+    }
 
 
 def test_a_choice_about_something_else_is_none_about_the_place() -> None:
@@ -201,5 +267,6 @@ def test_the_move_comes_before_the_record_of_it() -> None:
 
 def test_what_is_recorded_is_the_place_of_the_next_resume() -> None:
     fields = written(restored(DriftKind.BRANCH_DIFFERS, "newWorktree"))
+    assert (fields["moved_from"], fields["made"]) == ([REPO_A], True)
     again = state(META, msgspec.convert(fields, WorktreeBound))
     assert (again.root, again.root_recorded, again.sha_as_of) == (f"{REPO_A}.fix-payment", True, "last")

@@ -141,6 +141,29 @@ def test_permissions_and_model_are_said_when_they_change() -> None:
     ]
 
 
+def test_extra_folders_are_taken_from_either_form_and_never_the_turns_own() -> None:
+    def folders(**said: object) -> tuple[str, ...]:
+        turn = line("turn_context", cwd="/w", approval_policy="never", **said)
+        (permissions,) = payloads(turn, of=PermissionsSet)
+        assert isinstance(permissions, PermissionsSet)
+        return permissions.directories
+
+    def profile(*entries: object) -> dict[str, object]:
+        return {"type": "managed", "file_system": {"type": "restricted", "entries": list(entries)}}
+
+    def entry(path: str, access: str) -> dict[str, object]:
+        return {"path": {"type": "path", "path": path}, "access": access}
+
+    special = {"path": {"type": "special", "value": {"kind": "tmpdir"}}, "access": "write"}
+    policy = {"type": "workspace-write", "writable_roots": ["/a"], "network_access": True}
+    rich = profile(special, entry("/w", "write"), entry("/w/.git", "read"), entry("/b", "write"))
+    assert folders(sandbox_policy=policy) == ("/a",)
+    assert folders(permission_profile=rich) == ("/b",)
+    assert folders(sandbox_policy=policy, permission_profile=rich) == ("/a", "/b")
+    assert folders(permission_profile={"type": "managed", "file_system": "full"}) == ()
+    assert folders(permission_profile=profile({"path": "/c", "access": "write"})) == ()
+
+
 def test_another_provider_is_said_with_the_next_turn() -> None:
     settings = event("thread_settings_applied", thread_settings={"model_provider_id": "other"})
     (model,) = payloads(settings, line("turn_context", cwd="/w", model="m"), of=ModelSet)

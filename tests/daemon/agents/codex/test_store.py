@@ -50,8 +50,33 @@ def test_a_compressed_file_says_the_same(tmp_path: Path) -> None:
 def test_a_file_that_vanished(tmp_path: Path) -> None:
     store = CodexStore(tmp_path)
     assert store.head(tmp_path / "gone.jsonl") is None
+    assert store.head(tmp_path / "gone.jsonl.zst") is None
     with pytest.raises(FileNotFoundError):
         list(store.read(tmp_path / "gone.jsonl"))
+
+
+def test_a_damaged_compression_is_a_failure_to_read(tmp_path: Path) -> None:
+    path = install_recording("v171_resumed", tmp_path)
+    store = CodexStore(tmp_path)
+    plain = store.head(path)
+    assert plain is not None
+    content = path.read_bytes()
+    compressed = path.rename(path.with_name(f"{path.name}.zst"))
+    compressed.write_bytes(b"garbage")
+    head = store.head(compressed)
+    assert head is not None
+    assert (head.thread_id, head.unread, head.name) == (plain.thread_id, True, "")
+    assert head.damaged == (
+        "The file cannot be read: its compression is damaged; this comes from the file's name."
+    )
+    with pytest.raises(OSError, match="compression is damaged"):
+        list(store.read(compressed))
+    more = b'{"type":"other","payload":{}}\n' * 100_000
+    compressed.write_bytes(zstandard.compress(content + more) + b"garbage")
+    head = store.head(compressed)
+    assert head is not None
+    assert (head.name, head.unread) == (plain.name, True)
+    assert head.damaged == "The file cannot be read to its end: its compression is damaged."
 
 
 def test_nothing_is_written(tmp_path: Path) -> None:
