@@ -6,6 +6,7 @@ It is imported only after the socket answers, so that a client never waits for a
 import asyncio
 import contextlib
 import functools
+import logging
 import os
 import tempfile
 from collections.abc import Mapping
@@ -18,11 +19,15 @@ from resumed.daemon.rpc.application import Broadcast, Handler, StatusFields
 from resumed.daemon.rpc.connection import Client
 from resumed.daemon.runtime import state_folder, workspace_id
 from resumed.daemon.storage import disk
-from resumed.daemon.storage.errors import StorageError, StreamBusy
+from resumed.daemon.storage.errors import StorageError, StorageFailed
 from resumed.daemon.storage.index import Index
 from resumed.daemon.storage.layout import Layout
 from resumed.daemon.workspace import Workspace
+from resumed.protocol.errors import ErrorCode, ResumedError
 from resumed.protocol.restore import Wire
+
+_LOG = logging.getLogger(__name__)
+_WRITING = frozenset({"event/append", "turn/start", "turn/complete", "operation/begin", "operation/commit"})
 
 
 class WorkspaceApplication:
@@ -35,7 +40,7 @@ class WorkspaceApplication:
     @property
     def handlers(self) -> Mapping[str, Handler]:
         """A handler for each request, with the shell's failures turned into errors."""
-        return {name: functools.partial(self._answer, handler) for name, handler in HANDLERS.items()}
+        return {name: functools.partial(self._answer, name) for name in HANDLERS}
 
     def busy(self) -> bool:
         """Whether a lease or a question keeps the daemon here."""
@@ -50,14 +55,23 @@ class WorkspaceApplication:
         await self._workspace.close()
         self._held.close()
 
-    async def _answer(self, handler: Any, client: Client, params: Any) -> Wire:
+    async def cut_off(self, unfinished: tuple[str, ...]) -> None:
+        """Let go while these requests still run: nothing is waited for, no clean end is recorded."""
+        _LOG.warning("stopped in the middle of %s", ", ".join(unfinished))
+        await self._workspace.abandon()
+        self._held.close()
+
+    async def _answer(self, method: str, client: Client, params: Any) -> Wire:
         try:
-            result: Wire = await handler(self._workspace, client, params)
+            result: Wire = await HANDLERS[method](self._workspace, client, params)
         except (StorageError, ValueError) as error:
+            self._workspace.storage_fails |= isinstance(error, StorageFailed)
             refusal = refusal_of(error)
             if refusal is None:
                 raise
             raise refusal from error
+        if method in _WRITING:
+            self._workspace.storage_fails = False
         return result
 
 
@@ -94,6 +108,10 @@ def _claimed_index(layout: Layout, identifier: str, held: contextlib.ExitStack) 
     disk.make_folder(path.parent)
     lock = disk.lock(path.with_name("daemon.lock"))
     if lock is None:
-        raise StreamBusy("Another daemon serves this workspace from another runtime folder.")
+        raise ResumedError(
+            ErrorCode.WORKSPACE_REFUSED,
+            "Another daemon serves this workspace from another runtime folder.",
+            "Stop it, or use its RESUMED_RUNTIME.",
+        )
     held.callback(os.close, lock)
     return path

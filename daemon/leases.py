@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 from resumed.daemon.ports import processes
 from resumed.daemon.ports.clock import Clock
@@ -17,14 +17,19 @@ from resumed.protocol.errors import ErrorCode, Holder, ResumedError
 Taking = asyncio.Future[Lease | LeaseHolder]
 
 
+Settle = Callable[[str], Awaitable[None]]
+
+
 class Leases:
-    """Takes and gives back leases of threads. `count` is how many are held here now."""
+    """Takes and gives back leases of threads. `count` is how many are held here now. `settle` brings a
+    thread whose lease was taken into order (a restore that was killed) before it is written to."""
 
     def __init__(self, layout: Layout, clock: Clock) -> None:
         self.count = 0
         self._layout = layout
         self._clock = clock
         self._turns = KeyedQueues()
+        self.settle: Settle = _nothing_to_settle
 
     async def take(self, thread_id: str, client: ClientInfo) -> Lease:
         """Take the lease for a client. Raises `ResumedError` `threadBusy`, naming the holder.
@@ -53,6 +58,16 @@ class Leases:
         self.count += 1
         return taken
 
+    async def take_settled(self, thread_id: str, client: ClientInfo) -> Lease:
+        """Take the lease and settle what a killed restore left, before anything is added to the thread."""
+        lease = await self.take(thread_id, client)
+        try:
+            await self.settle(thread_id)
+        except BaseException:
+            self.give_back(lease)
+            raise
+        return lease
+
     def give_back(self, lease: Lease) -> None:
         """Release a lease taken here."""
         lease.release()
@@ -78,6 +93,7 @@ class Leases:
         """Hold the lease and yield the name of the thread's stream, whose writer is given up before
         the lease is, however the block ends."""
         async with self.held(thread_id, client):
+            await self.settle(thread_id)
             stream = f"thread:{thread_id}"
             try:
                 yield stream
@@ -94,6 +110,10 @@ class Leases:
             pid_namespace=namespace,
             process_started_at=started,
         )
+
+
+async def _nothing_to_settle(thread_id: str) -> None:
+    """Leave the thread as it is."""
 
 
 def _give_up(taking: Taking) -> None:

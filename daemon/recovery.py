@@ -42,8 +42,10 @@ class Recoverer:
         Raises `ResumedError` when it cannot be settled yet."""
         for session_id, events in await asyncio.to_thread(self._open_restores, thread_id):
             went_on = bool(agent_active_at) and agent_active_at > events[-1].ts
-            notes = await self._settle(session_id, events, went_on)
-            await self._streams.release(f"session:{session_id}")
+            try:
+                notes = await self._settle(session_id, events, went_on)
+            finally:
+                await self._streams.release(f"session:{session_id}")
             self._notes.setdefault(thread_id, []).extend(notes)
 
     async def would_write(self, thread_id: str) -> str | None:

@@ -11,6 +11,7 @@ _CODES: tuple[tuple[type[errors.StorageError], ErrorCode, str], ...] = (
     (errors.StateRefused, ErrorCode.STATE_READ_ONLY, "Set RESUMED_HOME to a private folder of yours."),
     (errors.StreamMissing, ErrorCode.SESSION_NOT_FOUND, "Start a session first."),
     (errors.StreamExists, ErrorCode.SESSION_EXISTS, "Leave session_id out to get a new one."),
+    (errors.IndexFailed, ErrorCode.STORAGE_FAILED, "The records are not affected; try again."),
     (errors.StreamBusy, ErrorCode.THREAD_BUSY, "Another daemon writes it now; try again there."),
 )
 

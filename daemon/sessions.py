@@ -98,7 +98,7 @@ class Sessions:
             thread_id = _thread_of(events[0])
         new_thread = thread_id is None
         thread_id = thread_id or str(uuid.uuid4())
-        lease = await self._leases.take(thread_id, client.info)
+        lease = await self._leases.take_settled(thread_id, client.info)
         live = Live(self._streams, thread_id, session_id, client.id, lease)
         self._threads.live[thread_id] = session_id
         try:

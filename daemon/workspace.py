@@ -31,7 +31,7 @@ from resumed.daemon.storage.streams import Streams
 from resumed.daemon.surroundings import Surroundings
 from resumed.daemon.threads import Store, Threads
 from resumed.daemon.todo_lists import TodoLists
-from resumed.protocol.threads import ThreadListParams, ThreadSummary, ThreadUpdated
+from resumed.protocol.threads import ThreadSummary, ThreadUpdated
 from resumed.restore.events.envelope import Event, Source, SourceKind
 from resumed.restore.events.worktree import DaemonRun
 
@@ -39,12 +39,14 @@ _LOG = logging.getLogger(__name__)
 
 
 class Workspace:
-    """An opened workspace. The attributes are what handlers use."""
+    """An opened workspace. The attributes are what handlers use. `storage_fails`: the last write that
+    was tried was refused by the disk."""
 
     def __init__(self, root: str, layout: Layout, index: Index, broadcast: Broadcast) -> None:
         clock, git = SystemClock(), Git(GitCommand())
         identifier = workspace_id(os.fsencode(root))
         self.broadcast = broadcast
+        self.storage_fails = False
         self.key = layout.key
         self.layout = layout
         self.streams = Streams(layout, clock.now)
@@ -65,9 +67,9 @@ class Workspace:
         self.recoverer = Recoverer(self.streams, observer, tools)
         self.freezer = Freezer(self.threads, self.leases, self.streams, clock)
         self.restorer = Restorer(self.freezer, self.recoverer, observer, tools)
+        self.leases.settle = self._settle
         self._index = index
         self._root = root
-        self._thread_count = 0
         self._worktree: str | None = None
 
     def busy(self) -> bool:
@@ -77,20 +79,24 @@ class Workspace:
     def status_fields(self) -> StatusFields:
         """This workspace's part of the status."""
         return StatusFields(
-            threads=self._thread_count,
+            threads=self.threads.count,
             leases=self.leases.count,
             open_questions=self.restorer.questions,
-            storage="readOnly" if self.layout.read_only else "ok",
+            storage="readOnly" if self.layout.read_only else "failing" if self.storage_fails else "ok",
             index="rebuilding" if self.threads.refreshing else "ok",
-            notes=tuple(self.threads.notes),
+            notes=self.threads.all_notes(),
         )
 
     async def begin(self) -> None:
         """Note that a daemon serves this worktree, and begin to read what is on disk."""
         if not self.layout.read_only:
             await self._begin_run()
-        await self.threads.page(ThreadListParams(limit=1))
-        self._thread_count = (await self._index.counts()).threads
+        await self.threads.refresh()
+
+    async def abandon(self) -> None:
+        """End as a crash would, without a mark of a clean shutdown: a restore may still be at work."""
+        await self.threads.close()
+        await self._index.close()
 
     async def close(self) -> None:
         """Let runs go, mark the shutdown as clean, close everything."""
@@ -102,6 +108,9 @@ class Workspace:
                 await self._note_run("stopped", clean=True)
         await self.streams.close()
         await self._index.close()
+
+    async def _settle(self, thread_id: str) -> None:
+        await self.recoverer.recover(thread_id, await self.freezer.agent_active_at(thread_id))
 
     async def _begin_run(self) -> None:
         """A place that can't be identified (its repository moved away, say) is served all the same."""
@@ -115,7 +124,10 @@ class Workspace:
 
     async def _note_run(self, phase: str, *, clean: bool) -> None:
         run = DaemonRun(
-            boot_id=processes.boot_id(), phase=phase, clean=clean, active_sessions=tuple(self.threads.live)
+            boot_id=processes.boot_id(),
+            phase=phase,
+            clean=clean,
+            active_sessions=tuple(self.threads.live.values()),
         )
         event = Event(
             payload=run, event_id=str(uuid.uuid4()), src=Source(SourceKind.OBSERVED, processes.owner())

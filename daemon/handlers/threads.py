@@ -29,7 +29,7 @@ async def thread_read(workspace: Workspace, client: Client, params: ThreadReadPa
     """All of one thread."""
     row = await workspace.threads.find(params.thread)
     record = await workspace.threads.record(row.thread_id)
-    return thread_view(record, row.thread_id in workspace.threads.live)
+    return thread_view(record, await workspace.threads.is_running(row.thread_id))
 
 
 async def thread_name_set(workspace: Workspace, client: Client, params: NameSetParams) -> NameSetResult:

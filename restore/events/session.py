@@ -199,7 +199,8 @@ class OperationResolved(Payload):
 
 
 class WorktreeBound(Payload):
-    """The run is in this folder from here on. `cause`: start, userChoice, agentTool, agentSilent.
+    """The run is in this folder from here on. `cause`: start, userChoice, agentTool, agentSilent,
+    or observed: HEAD has moved there, by whom is not known, and the place stays what it was.
     `moved_from` are the names of the root that recorded paths were relative to until now, where the
     work goes on in another one; `made`: the folder was made for it, as a linked work tree."""
 

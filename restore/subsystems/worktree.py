@@ -123,6 +123,9 @@ def _begin(state: WorktreeState, meta: SessionMeta) -> None:
 
 
 def _bind(state: WorktreeState, bound: WorktreeBound) -> None:
+    if bound.cause == "observed":
+        state.branch, state.sha, state.sha_as_of = bound.branch, bound.sha, "last"
+        return
     if bound.cause == "agentSilent":
         if bound.cwd != state.last_folder:
             state.last_folder = bound.cwd

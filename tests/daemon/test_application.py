@@ -7,7 +7,6 @@ import pytest
 
 from resumed.daemon.application import open_application
 from resumed.daemon.runtime import state_folder
-from resumed.daemon.storage.errors import StreamBusy
 from resumed.daemon.storage.layout import Layout
 from resumed.protocol.errors import ErrorCode, ResumedError
 from resumed.protocol.methods import REQUESTS
@@ -42,8 +41,9 @@ async def test_failures_of_the_shell_become_errors(tmp_path: Path) -> None:
 
 async def test_a_workspace_is_opened_by_one(tmp_path: Path) -> None:
     first = await open_application(str(tmp_path), Hearing())
-    with pytest.raises(StreamBusy):
+    with pytest.raises(ResumedError) as refused:
         await open_application(str(tmp_path), Hearing())
+    assert refused.value.code is ErrorCode.WORKSPACE_REFUSED
     await first.close()
     second = await open_application(str(tmp_path), Hearing())
     await second.close()

@@ -40,7 +40,8 @@ if sys.argv[1] == "app-server":
     for line in sys.stdin:
         request = json.loads(line)
         if "id" in request:
-            answer = {"error": {"message": "no"}} if os.environ.get("AGENT_REFUSES") else {"result": {}}
+            paused = {"result": {"goal": {"status": "paused"}}}
+            answer = {"error": {"message": "no"}} if os.environ.get("AGENT_REFUSES") else paused
             print(json.dumps({"id": request["id"], **answer}), flush=True)
 else:
     print("the agent runs", flush=True)

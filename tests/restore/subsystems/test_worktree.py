@@ -73,6 +73,15 @@ def test_an_agent_that_drifts_off_does_not() -> None:
     assert (chosen.root, chosen.silent_switches) == ("/b", ())
 
 
+def test_a_head_that_moved_by_itself_leaves_the_place_what_it_was() -> None:
+    chosen = bound("/b/sub", "userChoice", root="/b", worktree_id="w2", branch="b2", sha="s2")
+    before = state(META, chosen, bound("/c", "agentSilent"))
+    after = state(
+        META, chosen, bound("/c", "agentSilent"), bound("/b", "observed", root="/b", branch="b3", sha="s3")
+    )
+    assert after == msgspec.structs.replace(before, branch="b3", sha="s3", sha_as_of="last")
+
+
 def test_the_kind_of_the_recorded_worktree_is_known_from_its_own_stream() -> None:
     described = WorktreeMeta(
         schema_version=1, worktree_id="w1", repo_id="r1", path="/a", evidence={"kind": "linked"}
