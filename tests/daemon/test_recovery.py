@@ -9,12 +9,13 @@ import pytest
 from resumed.daemon.freezing import own_event
 from resumed.daemon.workspace import Workspace
 from resumed.protocol.errors import ErrorCode, ResumedError
+from resumed.protocol.sessions import AgentInfo, SessionStartParams
 from resumed.restore.events.envelope import Payload
 from resumed.restore.events.journal import RestoreClosed, RestorePlanned, RestoreStep
 from resumed.restore.events.session import AgentRef, SessionEnded, SessionMeta
 from resumed.restore.events.thread import SessionLinked, ThreadMeta
 from resumed.restore.steps import AddWorktree, HeadAt, PathAbsent, RecordState, RemoveWorktree, Step
-from tests.support.parts import opened
+from tests.support.parts import LocalClient, opened
 from tests.support.repository import run_git
 
 THREAD = "11111111-1111-4111-8111-111111111111"
@@ -45,16 +46,20 @@ def _plan(repo: Path, new: Path, sha: str) -> RestorePlanned:
 
 
 async def _killed(workspace: Workspace, *payloads: Payload) -> str:
-    """A run whose journal ends with these."""
-    session = str(uuid.uuid4())
+    """A run whose journal ends with these, in a thread of its own."""
     thread = ThreadMeta(schema_version=1, thread_id=THREAD, agent="mine", storage_class="own", created_at=NOW)
+    await workspace.streams.create(f"thread:{THREAD}", own_event(thread, "test"))
+    return await _killed_in(workspace, THREAD, *payloads)
+
+
+async def _killed_in(workspace: Workspace, thread_id: str, *payloads: Payload) -> str:
+    session = str(uuid.uuid4())
     meta = SessionMeta(
-        schema_version=1, thread_id=THREAD, session_id=session, agent=AgentRef(name="mine"),
+        schema_version=1, thread_id=thread_id, session_id=session, agent=AgentRef(name="mine"),
         source="resumed", cwd="/x", created_at=NOW, reason="resume",
     )  # fmt: skip
     streams = workspace.streams
-    await streams.create(f"thread:{THREAD}", own_event(thread, "test"))
-    await streams.append(f"thread:{THREAD}", own_event(SessionLinked(session_id=session), "test"))
+    await streams.append(f"thread:{thread_id}", own_event(SessionLinked(session_id=session), "test"))
     await streams.create(f"session:{session}", own_event(meta, "test"))
     if payloads:
         await streams.append(f"session:{session}", *(own_event(payload, "test") for payload in payloads))
@@ -99,6 +104,29 @@ async def test_a_step_that_had_its_effect_is_taken_back(tmp_path: Path) -> None:
         assert closed.outcome == "rolledBack"
         assert not new.exists()
         assert run_git(repo, "worktree", "list").count("\n") == 0
+
+
+@pytest.mark.parametrize("writer", ["an agent", "a tool"])
+async def test_whoever_writes_next_finds_it_taken_back(tmp_path: Path, writer: str) -> None:
+    repo, new = tmp_path / "repo", tmp_path / "new"
+    sha = _repository(repo)
+    run_git(repo, "worktree", "add", "-q", str(new), "side")
+    client = LocalClient()
+    params = SessionStartParams(agent=AgentInfo(name="mine"), cwd=str(repo))
+    async with opened(repo) as workspace:
+        live = await workspace.sessions.start(client, params)
+        await workspace.sessions.end(live, "finished")
+        begun = RestoreStep(restore_id="r", n=1, state="begun")
+        session = await _killed_in(workspace, live.thread_id, _plan(repo, new, sha), begun)
+        if writer == "an agent":
+            await workspace.sessions.start(client, msgspec.structs.replace(params, thread_id=live.thread_id))
+        else:
+            async with workspace.leases.writing(live.thread_id, client.info, workspace.streams):
+                assert not new.exists()
+        assert not new.exists()
+        closed = _end(workspace, session)[0]
+        assert isinstance(closed, RestoreClosed)
+        assert closed.outcome == "rolledBack"
 
 
 async def test_what_somebody_put_there_meanwhile_is_kept_and_said(tmp_path: Path) -> None:
