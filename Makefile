@@ -18,8 +18,9 @@ check: prepare lint ## the fast part: style, types, imports, the rules of the re
 bench: prepare ## figures beside their anchors; no test depends on them
 	@$(BENCH)
 
-schema: prepare ## writes protocol/schema.json and protocol/README.md from the method table
+schema: prepare ## writes schema.json and README.md of the protocol and of the events
 	@$(PYTHON) -m resumed.protocol.schema
+	@$(PYTHON) -m resumed.daemon.event_reference
 
 clean: ## removes whatever make made, the virtual environment too
 	@rm -rf .venv .cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist *.egg-info

@@ -15,6 +15,7 @@ import msgspec
 from resumed.daemon.live import Live, event_of
 from resumed.daemon.permission_words import check_words
 from resumed.daemon.ports import files
+from resumed.daemon.submitted import SUBMITTED
 from resumed.protocol.errors import ErrorCode, ResumedError
 from resumed.protocol.ids import parse_token, parse_uuid
 from resumed.protocol.sessions import (
@@ -44,13 +45,6 @@ from resumed.restore.events.session import (
 from resumed.restore.operation_state import RESOLVED
 from resumed.restore.probes import FileSeen
 
-SUBMITTED = frozenset(
-    {
-        "entry_added", "entry_amended", "leaf_moved", "boundary", "usage_recorded", "check_recorded",
-        "model_set", "permissions_set", "environment_seen", "prompt_set", "state_invalidated",
-        "extension_set",
-    }
-)  # fmt: skip
 TURN_STATES = ("completed", "interrupted", "failed")
 OPERATION_CLASSES = ("read", "write", "external")
 SETTLED = ("committed", "failed", "denied", "aborted")
@@ -233,7 +227,7 @@ def _submitted(params: EventAppendParams) -> Payload:
         raise ResumedError(
             ErrorCode.INVALID_PARAMS,
             f"The payload of {params.type} does not fit: {error}.",
-            "See the schema.",
+            "restore/events/README.md lists its fields.",
         ) from error
     if isinstance(payload, PermissionsSet):
         check_words(payload.approval, payload.sandbox, payload.mode)

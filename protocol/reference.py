@@ -63,7 +63,7 @@ def reference(schema: dict[str, Any]) -> str:
         *_methods(schema, "Notifications from the daemon", "daemon notification"),
         *_errors(schema),
         "\n## Types\n",
-        *(_definition(name, body) for name, body in schema["$defs"].items()),
+        *(definition(name, body) for name, body in schema["$defs"].items()),
     ]
     return "".join(parts)
 
@@ -92,7 +92,8 @@ def _errors(schema: dict[str, Any]) -> list[str]:
     return rows + [f"| {code} | `{kind}` |\n" for kind, code in schema["errors"].items()]
 
 
-def _definition(name: str, body: dict[str, Any]) -> str:
+def definition(name: str, body: dict[str, Any]) -> str:
+    """One type as a section: its description, its words or its fields."""
     text = f"\n### {name}\n\n{body.get('description', '')}\n"
     if "enum" in body:
         return text + "\nOne of: " + ", ".join(f"`{value}`" for value in body["enum"]) + ".\n"

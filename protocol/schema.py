@@ -6,6 +6,7 @@ wire type, then run `make schema`.
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,22 +18,29 @@ from resumed.protocol.methods import METHODS, Method
 from resumed.protocol.reference import reference
 
 FOLDER = Path(__file__).parent
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def schema() -> dict[str, Any]:
     """The whole protocol as JSON Schema: methods by name, error codes by kind, types in `$defs`."""
-    types = [ErrorData, *(t for m in METHODS for t in (m.params, m.result) if t is not None)]
+    types: list[type[msgspec.Struct]] = [ErrorData]
+    types += [t for m in METHODS for t in (m.params, m.result) if t is not None]
+    return {
+        "$schema": DIALECT,
+        "protocolVersion": PROTOCOL_VERSION,
+        "methods": {method.name: _row(method) for method in METHODS},
+        "errors": {code.kind: code.value for code in ErrorCode},
+        "$defs": definitions(types),
+    }
+
+
+def definitions(types: Sequence[type[msgspec.Struct]]) -> dict[str, Any]:
+    """JSON Schema of these and of all that they name, by name in order, with their docstrings."""
     _, components = msgspec.json.schema_components(
         types, schema_hook=_open_schema, ref_template="#/$defs/{name}"
     )
     fields = {field for component in components.values() for field in component.get("properties", ())}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "protocolVersion": PROTOCOL_VERSION,
-        "methods": {method.name: _row(method) for method in METHODS},
-        "errors": {code.kind: code.value for code in ErrorCode},
-        "$defs": {name: _described(components[name], fields) for name in sorted(components)},
-    }
+    return {name: _described(components[name], fields) for name in sorted(components)}
 
 
 def generated() -> dict[str, str]:

@@ -108,8 +108,8 @@ class TurnCompleteResult(Wire):
 
 
 class EventAppendParams(Wire):
-    """Append one event of the closed union (`restore/events` has them; for example
-    `usage_recorded`, `check_recorded`, `entry_added`, `permissions_set`).
+    """Append one event of the closed union (`restore/events/README.md` has their
+    fields; for example `usage_recorded`, `check_recorded`, `entry_added`, `permissions_set`).
 
     A repeated `event_id` with the same content is answered, not written again; with other content
     it is an `eventConflict`. An entry has an `id` (1 to 200 letters, digits, `.`, `_`, `:`, `-`; one of

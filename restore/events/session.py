@@ -224,6 +224,8 @@ class Goal(msgspec.Struct, frozen=True, kw_only=True):
 
 class PermissionsSet(Payload):
     """What the agent may do from here on; a field that is `None` was not said and stays as it was.
+    `approval`: untrusted, on-request, on-failure, never. `sandbox`: read-only, workspace-write,
+    danger-full-access. `mode`: plan, normal, auto, bypass. `directories`: more that it may write to.
     `ceiling_*` is the widest that policy allowed when this was recorded."""
 
     cause: str

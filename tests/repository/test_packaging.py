@@ -40,7 +40,9 @@ def test_there_is_no_resumed_package_beside_the_mapping() -> None:
 def test_package_data_exists() -> None:
     for package, names in pyproject()["tool"]["setuptools"]["package-data"].items():
         for name in names:
-            assert (ROOT / package.removeprefix("resumed.") / name).is_file(), f"{package}: {name}"
+            assert (ROOT / package.removeprefix("resumed.").replace(".", "/") / name).is_file(), (
+                f"{package}: {name}"
+            )
 
 
 def test_the_static_view_leads_to_the_folders() -> None:
