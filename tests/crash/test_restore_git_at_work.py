@@ -3,6 +3,7 @@
 A filter of the repository stops git there, kills the daemon, and lets git go on when the test says so.
 """
 
+import contextlib
 import os
 import stat
 from pathlib import Path
@@ -70,12 +71,17 @@ def edits(world: World) -> tuple[str, str]:
 
 
 def marks(world: World) -> list[Path]:
-    """What git leaves while it is at work: a locked index, or a work tree that is being made."""
-    git_dir = world.root / ".git"
-    making = [
-        path for path in git_dir.glob("worktrees/*/locked") if path.read_text().strip() == "initializing"
-    ]
-    return [*git_dir.rglob("index.lock"), *making]
+    """What git leaves while it is at work: a locked index, or a work tree that is being made. Git may
+    take any of it away while this looks, which `os.walk` passes over."""
+    found = []
+    for folder, _, names in os.walk(world.root / ".git"):
+        if "index.lock" in names:
+            found.append(Path(folder, "index.lock"))
+        if "locked" in names:
+            with contextlib.suppress(FileNotFoundError):
+                if Path(folder, "locked").read_text().strip() == "initializing":
+                    found.append(Path(folder, "locked"))
+    return found
 
 
 @pytest.mark.parametrize("build", [switched_branch, deleted_worktree])
