@@ -18,7 +18,8 @@ KEPT_MODES = ("normal", "plan", "auto")
 
 
 class PermissionsState(msgspec.Struct, kw_only=True):
-    """The last of each that the record says; `None` where it says nothing."""
+    """The last of each that the record says; `None` where it says nothing. `directories` may be written
+    to beside the folder itself; they are never granted again."""
 
     approval: str | None = None
     sandbox: str | None = None
@@ -28,6 +29,7 @@ class PermissionsState(msgspec.Struct, kw_only=True):
     goal_status: str | None = None
     ceiling_approval: str | None = None
     ceiling_sandbox: str | None = None
+    directories: tuple[str, ...] = ()
 
 
 class Ceiling(msgspec.Struct, frozen=True, kw_only=True):

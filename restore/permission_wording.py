@@ -155,10 +155,12 @@ def active_goal(state: PermissionsState, target: Target) -> Drift:
     )
 
 
-def summary(state: PermissionsState, granted: Granted) -> str:
+def summary(state: PermissionsState, granted: Granted, target: Target) -> str:
     """What it may do and how that compares with the record, on one line."""
     words = f"{APPROVAL_WORDS[granted.approval]}, {SANDBOX_WORDS[granted.sandbox]}"
-    return f"{words}: {_compared(state, granted)}"
+    left_out = _left_out(state, granted, target)
+    less = f"; not passed on: writing to {left_out}" if left_out else ""
+    return f"{words}: {_compared(state, granted)}{less}"
 
 
 def settled(state: PermissionsState, granted: Granted) -> dict[str, str]:
@@ -171,7 +173,7 @@ def settled(state: PermissionsState, granted: Granted) -> dict[str, str]:
     }
 
 
-def told(state: PermissionsState, granted: Granted) -> tuple[str, ...]:
+def told(state: PermissionsState, granted: Granted, target: Target) -> tuple[str, ...]:
     """What the agent must know of what it may do now."""
     notes, goal = [], one_line(state.objective or "")
     if granted.mode == "plan":
@@ -188,7 +190,16 @@ def told(state: PermissionsState, granted: Granted) -> tuple[str, ...]:
         asks = "need not ask" if never else f"ask {ASKS_WORDS[granted.approval]}"
         writes = MAY_CHANGE_WORDS[granted.sandbox]
         notes.append(f"What you may do has changed: you {asks} and may change {writes}.")
+    if left_out := _left_out(state, granted, target):
+        notes.append(f"You could also write to {left_out}. That was not passed on: ask before you do.")
     return tuple(notes)
+
+
+def _left_out(state: PermissionsState, granted: Granted, target: Target) -> str:
+    """The further folders that it could write to before, where that is not part of what it may do now."""
+    if granted.sandbox == SANDBOXES[-1]:
+        return ""
+    return ", ".join(one_line(short_path(folder, *target.here.homes)) for folder in state.directories)
 
 
 def _before(state: PermissionsState) -> tuple[str, str] | None:

@@ -5,9 +5,9 @@ from resumed.restore.drift import Wording, asked
 from resumed.restore.place import Place, WorktreeState, free_candidate, same_repository
 from resumed.restore.place_head import branch_at, branch_is_gone, commit_is_gone
 from resumed.restore.place_names import head_now, head_then
-from resumed.restore.probes import RepositoryProbe, RepositorySeen, Seen
+from resumed.restore.probes import BranchSeen, RepositoryProbe, RepositorySeen, Seen
 from resumed.restore.subsystem import Target
-from resumed.restore.wording import operation_name, short_path
+from resumed.restore.wording import operation_name, short_path, short_sha
 
 
 def place_question(state: WorktreeState, place: Place, seen: Seen, target: Target) -> Drift:
@@ -68,7 +68,7 @@ def _worktree_removed(state: WorktreeState, place: Place, seen: Seen, target: Ta
     where = short_path(state.root, *homes)
     gone = branch_is_gone(state, place, seen)
     if branch is not None:
-        kept = f"Branch {state.branch} still exists. "
+        kept = f"Branch {state.branch} still exists{_moved_on(state, branch)}. "
     elif gone:
         kept = f"Branch {state.branch} is gone too. "
     else:
@@ -96,6 +96,14 @@ def _worktree_removed(state: WorktreeState, place: Place, seen: Seen, target: Ta
         details={"recreate": "Ignored files (.env, node_modules) and uncommitted edits will be missing."},
         not_possible=obstacle,
     )
+
+
+def _moved_on(state: WorktreeState, branch: BranchSeen) -> str:
+    """The commit that a new folder would get, where it is not the recorded one."""
+    if branch.sha is None or state.sha in (None, branch.sha):
+        return ""
+    recorded = "when the run began" if state.sha_as_of == "start" else "in the record"
+    return f", at {short_sha(branch.sha)} now ({recorded}: {short_sha(state.sha)})"
 
 
 def _lost(state: WorktreeState, place: Place, seen: Seen, target: Target) -> Wording:

@@ -31,7 +31,7 @@ class Permissions:
     """See the module."""
 
     name: ClassVar[str] = "permissions"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     after: ClassVar[tuple[str, ...]] = ("worktree",)
     handles: ClassVar[tuple[type[Payload], ...]] = (SessionMeta, PermissionsSet)
     state_type: ClassVar[type[PermissionsState]] = PermissionsState
@@ -49,6 +49,8 @@ class Permissions:
                 state.profile = meta.tool_profile or state.profile
             case PermissionsSet() as said:
                 state.approval = said.approval or state.approval
+                if said.sandbox is not None or said.directories:
+                    state.directories = said.directories
                 state.sandbox = said.sandbox or state.sandbox
                 state.profile = said.profile or state.profile
                 state.mode = said.mode or state.mode
@@ -90,7 +92,7 @@ class Permissions:
         return Restoration(
             status=Status.DEFAULTED if known is None else Status.RESTORED,
             reason=reason,
-            summary=permission_wording.summary(state, granted),
+            summary=permission_wording.summary(state, granted, target),
             steps=(
                 Step(
                     subsystem=self.name,
@@ -98,7 +100,7 @@ class Permissions:
                     do=RecordState(events=(("permissions_set", _event(limit, granted)),)),
                 ),
             ),
-            told=permission_wording.told(state, granted),
+            told=permission_wording.told(state, granted, target),
             unknown=() if limit.readable else ("what the policy here allows",),
             now=permission_wording.settled(state, granted),
         )

@@ -1,3 +1,4 @@
+import msgspec
 import pytest
 
 from resumed.protocol.restore import Drift, Severity
@@ -21,7 +22,8 @@ def limit(approval: str = "never", sandbox: str = "danger-full-access", source: 
 
 def held(**changes: str) -> PermissionsState:
     fields = {"approval": "on-request", "sandbox": "read-only", **changes}
-    return PermissionsState(ceiling_approval="on-request", ceiling_sandbox="read-only", **fields)
+    state = PermissionsState(ceiling_approval="on-request", ceiling_sandbox="read-only")
+    return msgspec.structs.replace(state, **fields)
 
 
 def texts(drift: Drift) -> str:
@@ -145,7 +147,7 @@ def test_how_it_compares_with_before(
 ) -> None:
     approval, sandbox, mode = granted
     result = Granted(approval=approval, sandbox=sandbox, mode=mode, pause_goal=False)
-    assert permission_wording.summary(state, result).endswith(f": {words}")
+    assert permission_wording.summary(state, result, TARGET).endswith(f": {words}")
 
 
 def test_the_goal_is_named() -> None:

@@ -149,6 +149,16 @@ def test_relinking_says_where_that_is_and_waits_for_what_is_half_finished() -> N
     assert choice(question(story, root), "relink").not_possible == "a rebase is half finished there"
 
 
+def test_a_branch_that_moved_since_is_said_before_it_is_checked_out() -> None:
+    story, root = SITUATIONS[DriftKind.WORKTREE_REMOVED]()
+    old = story.recorded_sha()
+    assert "still exists. " in question(story, root).reason
+    story.payments.commit(BRANCH, {}, old)
+    new = story.payments.branches[BRANCH]
+    expected = f"Branch fix/payment still exists, at {new[:7]} now (when the run began: {old[:7]}). "
+    assert expected in question(story, root).reason
+
+
 def test_an_answer_counts_only_for_the_same_branch_and_folder() -> None:
     story, root = SITUATIONS[DriftKind.WORKTREE_REMOVED]()
     before = question(story, root).facts

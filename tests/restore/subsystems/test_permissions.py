@@ -168,6 +168,29 @@ def test_the_agent_is_told_of_what_it_may_do_only_where_that_changed() -> None:
     assert restored(state()).told == ()
 
 
+def test_further_folders_are_named_and_not_passed_on() -> None:
+    wide = PermissionsSet(
+        cause="turn",
+        approval="on-request",
+        sandbox="workspace-write",
+        directories=("/home/kim/lib", "/srv/x"),
+    )
+    restoration = restored(state(wide))
+    assert restoration.summary.endswith("; not passed on: writing to ~/lib, /srv/x")
+    assert restoration.told == (
+        "You could also write to ~/lib, /srv/x. That was not passed on: ask before you do.",
+    )
+    assert "directories" not in written(restoration)
+    later = state(wide, PermissionsSet(cause="turn", sandbox="workspace-write"))
+    assert later.directories == ()
+    assert state(wide, PermissionsSet(cause="user", mode="plan")).directories == wide.directories
+    full = restored(
+        state(permitted(sandbox="danger-full-access"), PermissionsSet(cause="u", directories=("/x",))),
+        fullAccess="fullAccess",
+    )
+    assert full.told == ()
+
+
 def test_what_became_of_each_difference_is_said() -> None:
     loose = state(permitted("never", "danger-full-access", mode="plan", goal="active"))
     assert restored(loose).now == {
