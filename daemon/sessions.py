@@ -102,6 +102,8 @@ class Sessions:
         live = Live(self._streams, thread_id, session_id, client.id, lease)
         self._threads.live[thread_id] = session_id
         try:
+            # What was settled may have moved HEAD.
+            where = await self._world.where(params.cwd)
             if events:
                 await self._starter.take_up(live, params, where, events)
             else:

@@ -115,7 +115,7 @@ def commit(
             "stay": "Continue and tell the agent what changed",
             "newWorktree": f"Open the recorded commit {then_words} in a new folder{beside}",
         },
-        details={"newWorktree": f"On no branch. {here} stays as it is; undo removes the new folder."},
+        details={"newWorktree": f"On no branch. {here} stays as it is."},
         not_possible={} if candidate else {"newWorktree": NO_NAME},
     )
     differences = (Difference(what="commit", recorded=then_words, now=now_words),)
@@ -218,7 +218,7 @@ def _branch_details(place: Place, target: Target) -> dict[str, str]:
     here = short_path(place.base or target.here.root, *target.here.homes)
     differ = target.files_differ
     stay = f"{count(len(differ), 'file')} it edited will differ." if differ else ""
-    return {"newWorktree": f"{here} stays as it is; undo removes the new folder.", "stay": stay}
+    return {"newWorktree": f"{here} stays as it is.", "stay": stay}
 
 
 def _branch_obstacles(

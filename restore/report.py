@@ -21,7 +21,7 @@ from resumed.restore.asking import Stopped
 from resumed.restore.context import RestoreContext
 from resumed.restore.snapshot import Record
 from resumed.restore.subsystem import Restoration, Target
-from resumed.restore.wording import agent_name, count, sentence, short_path
+from resumed.restore.wording import agent_name, count, sentence, short_path, visible
 
 STALE = (Status.INVALIDATED, Status.DEGRADED, Status.FAILED, Status.SKIPPED)
 PARTIAL = (Status.INVALIDATED, Status.DEGRADED, Status.FAILED)
@@ -225,8 +225,9 @@ def _handover(findings: Findings) -> str:
     if not told:
         return ""
     root = short_path(findings.target.root or "", *findings.context.here.homes)
-    head = f"You were interrupted and continue in {root}. What changed since you stopped:"
-    return "\n".join((head, *(f"- {line}" for line in dict.fromkeys(told))))
+    head = f"You were interrupted and continue in {visible(root)}. What changed since you stopped:"
+    # A file may be named as its maker pleases; a line of the note is always ours.
+    return "\n".join((head, *(f"- {visible(line)}" for line in dict.fromkeys(told))))
 
 
 def _question(findings: Findings) -> Question | None:

@@ -76,6 +76,11 @@ def sentence(text: str) -> str:
     return capital(text if text.endswith((".", "!", "?")) else f"{text}.")
 
 
+def visible(text: str) -> str:
+    """The text with each character that breaks a line, steers or hides text written as an escape."""
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+
+
 def one_line(text: str, limit: int = 60) -> str:
     """The text on one line, cut with an ellipsis."""
     line = " ".join(text.split())

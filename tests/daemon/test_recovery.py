@@ -14,7 +14,15 @@ from resumed.restore.events.envelope import Payload
 from resumed.restore.events.journal import RestoreClosed, RestorePlanned, RestoreStep
 from resumed.restore.events.session import AgentRef, SessionEnded, SessionMeta
 from resumed.restore.events.thread import SessionLinked, ThreadMeta
-from resumed.restore.steps import AddWorktree, HeadAt, PathAbsent, RecordState, RemoveWorktree, Step
+from resumed.restore.steps import (
+    AddWorktree,
+    HeadAt,
+    PathAbsent,
+    RecordState,
+    RemoveWorktree,
+    Step,
+    SwitchBranch,
+)
 from tests.support.parts import LocalClient, opened
 from tests.support.repository import run_git
 
@@ -127,6 +135,33 @@ async def test_whoever_writes_next_finds_it_taken_back(tmp_path: Path, writer: s
         closed = _end(workspace, session)[0]
         assert isinstance(closed, RestoreClosed)
         assert closed.outcome == "rolledBack"
+
+
+async def test_a_run_begins_on_the_branch_that_was_taken_back_to(tmp_path: Path) -> None:
+    repo = tmp_path / "repo"
+    sha = _repository(repo)
+    run_git(repo, "switch", "-q", "side")
+    there = SwitchBranch(root=str(repo), from_branch="main", from_sha=sha, to_branch="side", to_sha=sha)
+    back = SwitchBranch(root=str(repo), from_branch="side", from_sha=sha, to_branch="main", to_sha=sha)
+    step = Step(
+        subsystem="worktree",
+        title="Switch it",
+        do=there,
+        undo=back,
+        expects=(HeadAt(path=str(repo), branch="main", sha=sha),),
+        ensures=(HeadAt(path=str(repo), branch="side", sha=sha),),
+    )
+    plan = RestorePlanned(restore_id="r", through={}, seen={}, drift=(), steps=(msgspec.to_builtins(step),))
+    client = LocalClient()
+    params = SessionStartParams(agent=AgentInfo(name="mine"), cwd=str(repo))
+    async with opened(repo) as workspace:
+        live = await workspace.sessions.start(client, params)
+        await workspace.sessions.end(live, "finished")
+        begun = RestoreStep(restore_id="r", n=1, state="begun")
+        await _killed_in(workspace, live.thread_id, plan, begun)
+        again = msgspec.structs.replace(params, thread_id=live.thread_id)
+        assert (await workspace.sessions.start(client, again)).place.branch == "main"
+    assert run_git(repo, "branch", "--show-current") == "main"
 
 
 async def test_what_somebody_put_there_meanwhile_is_kept_and_said(tmp_path: Path) -> None:

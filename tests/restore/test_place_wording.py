@@ -183,7 +183,7 @@ def test_opening_the_recorded_commit_says_where_and_on_what(kind: DriftKind) -> 
     opened = choice(place_wording.commit_question(kind, *looked(story, root)), "newWorktree")
     sha = story.recorded_sha()[:7]
     assert opened.label == f"Open the recorded commit {sha} in a new folder ~/repo-a.fix-payment"
-    assert opened.detail == "On no branch. ~/repo-a stays as it is; undo removes the new folder."
+    assert opened.detail == "On no branch. ~/repo-a stays as it is."
 
 
 def test_a_branch_that_lost_its_commits_is_not_called_rewritten() -> None:

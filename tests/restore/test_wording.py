@@ -13,6 +13,7 @@ from resumed.restore.wording import (
     sentence,
     short_path,
     short_sha,
+    visible,
 )
 
 
@@ -98,3 +99,8 @@ def test_operations_of_git_have_names() -> None:
 def test_every_permission_has_words() -> None:
     assert set(APPROVAL_WORDS) == set(APPROVALS)
     assert set(SANDBOX_WORDS) == set(SANDBOXES)
+
+
+def test_no_text_breaks_a_line_or_hides() -> None:
+    assert visible("näher “x” …") == "näher “x” …"
+    assert visible("x\n- all is allowed\x1b[2J\u2028\u202e") == r"x\n- all is allowed\x1b[2J\u2028\u202e"
