@@ -60,11 +60,13 @@ class Built(msgspec.Struct, frozen=True, kw_only=True):
 
 class _Parts(msgspec.Struct, kw_only=True):
     """What one build reads from: the readings, and the events of runs held back until judged.
-    `agents_own` is the path of the agent's file that own events tell of; empty if they say no path."""
+    `agents_own` is the path of the agent's file that own events tell of, empty if they say no path;
+    `agents_own_bytes` is how far a restore has read it before."""
 
     own: dict[str, Reading] = {}
     unread: list[str] = []
     agents_own: str | None = None
+    agents_own_bytes: int = 0
     agents_own_unread: bool = False
     foreign: ForeignReading | None = None
     tails: list[list[Event]] = []
@@ -104,6 +106,7 @@ def _build(streams: Streams, source: Source, checkpoint: Checkpoint | None) -> B
         state = lifecycle.apply(state, event)
         latest = max(latest, when)
         count += 1
+    _miss_the_end(source, parts)
     read = count + (checkpoint.events_read if checkpoint else 0)
     state.thread_id = state.thread_id or source.thread_id
     damage, lost = _damage(parts, checkpoint)
@@ -171,6 +174,7 @@ def _open_stream(
     for event in events:
         if isinstance(event.payload, Ingested):
             parts.agents_own = event.payload.path
+            parts.agents_own_bytes = max(parts.agents_own_bytes, event.payload.offset)
     is_run = stream != f"thread:{source.thread_id}" and stream not in known
     if is_run and aborted(events):
         return True
@@ -241,6 +245,16 @@ def _miss(parts: _Parts, path: str, error: OSError | None) -> None:
         told = f"cannot be read: {reason_of(error)}"
     named = f" ({path})" if path else ""
     parts.unread.append(f"The agent's own file{named} {told}. What only that file held is missing.")
+
+
+def _miss_the_end(source: Source, parts: _Parts) -> None:
+    """Tell that an agent's file has lost what a restore read of it before; it only ever grows."""
+    if parts.foreign is None or parts.agents_own_unread or parts.foreign.offset >= parts.agents_own_bytes:
+        return
+    there = f"{parts.foreign.offset} of {parts.agents_own_bytes} bytes are there"
+    parts.unread.append(
+        f"The agent's own file ({source.path}) is shorter than it was: {there}. The rest is missing."
+    )
 
 
 def _when(event: Event) -> str:

@@ -192,7 +192,13 @@ async def _resumed(streams: Streams, path: Path) -> None:
     await streams.create(f"session:{session_id}", _event(began))
     await streams.append(f"thread:{CODEX}", _event(SessionLinked(session_id=session_id)))
     read = Ingested(
-        path=str(path), device=1, inode=1, offset=1, prefix_hash="", skipped_lines=0, translator_version=1
+        path=str(path),
+        device=1,
+        inode=1,
+        offset=path.stat().st_size,
+        prefix_hash="",
+        skipped_lines=0,
+        translator_version=1,
     )
     await streams.append(
         f"session:{session_id}", _event(read), _event(RestoreClosed(restore_id="r", outcome="restored")),
@@ -219,6 +225,26 @@ async def test_a_foreign_thread_without_its_file_is_damaged_and_never_whole() ->
         assert "conversation" in built.record.degraded
         assert built.checkpoint is None
         assert len(built.record.runs) == 1
+    await streams.close()
+
+
+@pytest.mark.parametrize("kept", [0, 12])
+async def test_a_file_that_lost_its_end_is_never_whole(kept: int) -> None:
+    streams = _streams()
+    path = install_recording("v171_on_request_two_turns", Path(os.environ["CODEX_HOME"]))
+    await _resumed(streams, path)
+    whole = records.build(streams, _foreign(path), None)
+    assert whole.unread == ()
+    size = path.stat().st_size
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:kept]))
+    built = records.build(streams, _foreign(path, name="Payments"), whole.checkpoint)
+    there = f"{path.stat().st_size} of {size} bytes are there"
+    assert built.unread == built.record.damage
+    assert built.unread == (
+        f"The agent's own file ({path}) is shorter than it was: {there}. The rest is missing.",
+    )
+    assert (built.record.events_damaged, built.checkpoint) == (1, None)
+    assert "conversation" in built.record.degraded
     await streams.close()
 
 
