@@ -5,7 +5,7 @@ from resumed.restore.drift import Wording, asked
 from resumed.restore.place import Place, WorktreeState, free_candidate, same_repository
 from resumed.restore.place_head import branch_at, branch_is_gone, commit_is_gone
 from resumed.restore.place_names import head_now, head_then
-from resumed.restore.probes import BranchSeen, RepositoryProbe, RepositorySeen, Seen
+from resumed.restore.probes import BranchSeen, FolderProbe, FolderSeen, RepositoryProbe, RepositorySeen, Seen
 from resumed.restore.subsystem import Target
 from resumed.restore.wording import operation_name, short_path, short_sha
 
@@ -87,6 +87,9 @@ def _worktree_removed(state: WorktreeState, place: Place, seen: Seen, target: Ta
         obstacle = dict.fromkeys(labels, f"{state.branch} could not be looked at")
     elif branch is None and commit_is_gone(state, target.here.root, seen):
         obstacle = dict.fromkeys(labels, "neither its branch nor its commit is there any more")
+    at_path = seen.get(FolderProbe(state.root))
+    if isinstance(at_path, FolderSeen) and at_path.kind == "file":
+        obstacle = {"recreate": f"a file is in the way at {where}", **obstacle}
     return Wording(
         title="The worktree it ran in was deleted."
         if place.certain

@@ -130,6 +130,15 @@ def test_a_branch_that_is_checked_out_elsewhere_is_not_checked_out_twice() -> No
     assert choice(drift, "newWorktree").not_possible == "fix/payment is checked out in ~/third"
 
 
+def test_a_file_at_the_deleted_folders_path_is_never_in_the_way_unsaid() -> None:
+    story, root = SITUATIONS[DriftKind.WORKTREE_REMOVED]()
+    story.world.files[linked_path()] = b"hey"
+    drift = question(story, root)
+    where = drift.reason.removeprefix("It was ").split(". ")[0]
+    assert choice(drift, "recreate").not_possible == f"a file is in the way at {where}"
+    assert drift.suggested != "recreate"
+
+
 def test_without_branch_and_commit_nothing_can_be_recreated() -> None:
     story, root = SITUATIONS[DriftKind.WORKTREE_REMOVED]()
     del story.payments.branches[BRANCH]
