@@ -89,7 +89,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 def place_probes(state: WorktreeState, target: Target) -> tuple[AnyProbe, ...]:
     """Everything the judgement, the choices and the comparison of commits may need."""
     here = target.here.root
-    probes: list[AnyProbe] = [FolderProbe(state.root)]
+    probes: list[AnyProbe] = [FolderProbe(state.root), FolderProbe(state.cwd)]
     for anchor in dict.fromkeys((state.root, here)):
         probes.append(RepositoryProbe(anchor))
         if state.branch:
@@ -117,6 +117,12 @@ def canonical(path: str, seen: Seen) -> str:
     """The path with its symbolic links resolved, as far as it was looked at."""
     folder = seen.get(FolderProbe(path))
     return (folder.canonical if isinstance(folder, FolderSeen) else "") or path
+
+
+def is_gone(path: str, seen: Seen) -> bool:
+    """Whether it was seen that no folder is there."""
+    folder = seen.get(FolderProbe(path))
+    return isinstance(folder, FolderSeen) and folder.kind in ("absent", "file")
 
 
 def strayed(state: WorktreeState, seen: Seen) -> bool:
@@ -155,6 +161,9 @@ def judge(state: WorktreeState, seen: Seen, target: Target) -> Place:
         return lost.place(DriftKind.GONE, certain=False)
     if folder.kind != "folder":
         return _absent(lost, seen, target)
+    if is_gone(state.cwd, seen):
+        inner = msgspec.structs.replace(lost, root=canonical(state.cwd, seen))
+        return inner.place(DriftKind.GONE)
     there = seen.get(RepositoryProbe(state.root))
     if isinstance(there, NoRepository):
         if state.had_git:

@@ -6,7 +6,7 @@ up is told again.
 
 from resumed.protocol.restore import DriftKind
 from resumed.restore.drift import LAST
-from resumed.restore.place import Left, Place, WorktreeState, canonical
+from resumed.restore.place import Left, Place, WorktreeState, canonical, is_gone
 from resumed.restore.place_settle import chosen, switches
 from resumed.restore.probes import RepositoryProbe, RepositorySeen, Seen
 from resumed.restore.subsystem import Choices, Target
@@ -52,6 +52,8 @@ def told(state: WorktreeState, place: Place, seen: Seen, choices: Choices, targe
     if target.root and target.root not in (left.root, before):
         now, then = (short_path(path, *target.here.homes) for path in (target.root, left.root))
         notes.append(f"Your folder is now {now}; it was {then}.")
+    elif is_gone(state.cwd, seen) and not is_gone(state.root, seen):
+        notes.append(f"{short_path(state.cwd, *target.here.homes)}, where you worked, is gone.")
     if target.recreated or left.made:
         notes.append("This folder was made new.")
     if left.branch and target.branch != left.branch:

@@ -2,7 +2,7 @@
 
 from resumed.protocol.restore import Difference, Drift, DriftKind
 from resumed.restore.drift import Wording, asked
-from resumed.restore.place import Place, WorktreeState, free_candidate, same_repository
+from resumed.restore.place import Place, WorktreeState, free_candidate, is_gone, same_repository
 from resumed.restore.place_head import branch_at, branch_is_gone, commit_is_gone
 from resumed.restore.place_names import head_now, head_then
 from resumed.restore.probes import BranchSeen, FolderProbe, FolderSeen, RepositoryProbe, RepositorySeen, Seen
@@ -23,7 +23,7 @@ def place_question(state: WorktreeState, place: Place, seen: Seen, target: Targe
     return asked(
         kind,
         wording,
-        differences=_differences(state, place, here, target),
+        differences=_differences(state, here, seen, target),
         facts={
             "root": state.root,
             "here": target.here.root,
@@ -111,7 +111,7 @@ def _moved_on(state: WorktreeState, branch: BranchSeen) -> str:
 
 def _lost(state: WorktreeState, place: Place, seen: Seen, target: Target) -> Wording:
     homes = target.here.homes
-    where, here = short_path(state.root, *homes), short_path(target.here.root, *homes)
+    where, here = short_path(_lost_folder(state, seen), *homes), short_path(target.here.root, *homes)
     title, reason = {
         DriftKind.STUB: (
             "The folder is not the worktree it was.",
@@ -144,15 +144,17 @@ def _lost(state: WorktreeState, place: Place, seen: Seen, target: Target) -> Wor
     return Wording(title=title, reason=reason, labels=labels, details=details, not_possible=obstacle)
 
 
+def _lost_folder(state: WorktreeState, seen: Seen) -> str:
+    """The folder that is not as recorded: the whole place, or only where it worked inside it."""
+    return state.root if is_gone(state.root, seen) or not is_gone(state.cwd, seen) else state.cwd
+
+
 def _differences(
-    state: WorktreeState, place: Place, here: RepositorySeen | None, target: Target
+    state: WorktreeState, here: RepositorySeen | None, seen: Seen, target: Target
 ) -> tuple[Difference, ...]:
     homes = target.here.homes
-    rows = [
-        Difference(
-            what="folder", recorded=short_path(state.root, *homes), now=short_path(target.here.root, *homes)
-        )
-    ]
+    recorded, now = short_path(_lost_folder(state, seen), *homes), short_path(target.here.root, *homes)
+    rows = [Difference(what="folder", recorded=recorded, now=now)]
     if state.origin or (here and here.origin):
         rows.append(
             Difference(
@@ -162,8 +164,8 @@ def _differences(
             )
         )
     if state.branch or (here and here.branch):
-        now = head_now(here) if here else "none"
-        rows.append(Difference(what="branch", recorded=head_then(state), now=now))
+        head = head_now(here) if here else "none"
+        rows.append(Difference(what="branch", recorded=head_then(state), now=head))
     return tuple(rows)
 
 

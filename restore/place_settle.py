@@ -11,6 +11,7 @@ from resumed.restore.place import (
     canonical,
     folder_in,
     free_candidate,
+    is_gone,
     judge,
     recorded_tops,
     within,
@@ -190,10 +191,11 @@ def _last(state: WorktreeState, seen: Seen, target: Target) -> Target | None:
 def _at(target: Target, root: str, state: WorktreeState, seen: Seen, anchor: str) -> Target:
     there = seen.get(RepositoryProbe(anchor))
     repository = there if isinstance(there, RepositorySeen) else None
+    folder = _folder_in(root, state, target)
     return msgspec.structs.replace(
         target,
         root=root,
-        cwd=_folder_in(root, state, target),
+        cwd=root if is_gone(folder, seen) else folder,
         branch=repository.branch if repository else None,
         sha=repository.sha if repository else None,
         worktree_id=repository.worktree_id if repository else None,

@@ -3,7 +3,10 @@ import pytest
 
 from resumed.protocol.restore import Answer, DriftKind
 from resumed.restore.drift import RULES, drift_id
+from resumed.restore.events.session import WorktreeBound
 from resumed.restore.place import Place, WorktreeState, judge
+from resumed.restore.place_outcome import told
+from resumed.restore.place_question import place_question
 from resumed.restore.place_settle import PLACE_KINDS, chosen, move, settle, switches, tentative
 from resumed.restore.probes import BranchProbe, Seen, Unseen
 from resumed.restore.steps import (
@@ -46,6 +49,31 @@ def taking(kind: DriftKind, choice: str) -> tuple[Target, Step | None]:
     target, step = settled(*SITUATIONS[kind](), chose(kind, choice))
     assert target is not None
     return target, step
+
+
+def test_the_folder_inside_that_it_worked_in_is_asked_about_when_it_is_gone() -> None:
+    story = payments()
+    inside = WorktreeBound(
+        cwd=f"{REPO_A}/sub", cause="start", root=REPO_A, branch=BRANCH, sha=story.payments.branches[BRANCH]
+    )
+    story.add(inside)
+    story.world.folders.add(f"{REPO_A}/sub")
+    target, _ = settled(story, REPO_A, {})
+    assert target is not None
+    assert (target.root, target.cwd) == (REPO_A, f"{REPO_A}/sub")
+    story.world.folders.remove(f"{REPO_A}/sub")
+    state, seen, place = look(story, REPO_A)
+    assert (place.kind, place.base) == (DriftKind.GONE, None)
+    drift = place_question(state, place, seen, blank(REPO_A))
+    here = "~/repo-a/sub is not there. ~/repo-a is a checkout of the same repository."
+    assert drift.reason == here
+    assert drift.differences[0].recorded == "~/repo-a/sub"
+    assert settle(state, seen, {}, blank(REPO_A)) is None
+    target, step = settled(story, REPO_A, chose(DriftKind.GONE, "relink"))
+    assert target is not None
+    assert (target.root, target.cwd, step) == (REPO_A, REPO_A, None)
+    notes = told(state, place, seen, chose(DriftKind.GONE, "relink"), target)
+    assert notes == ("~/repo-a/sub, where you worked, is gone.",)
 
 
 def test_where_everything_is_as_recorded_nothing_is_moved() -> None:
