@@ -13,6 +13,7 @@ from resumed.restore.events.session import (
     OperationSettled,
     SessionEnded,
     SessionMeta,
+    StateInvalidated,
     TurnEnded,
     TurnStarted,
     UsageRecorded,
@@ -108,9 +109,16 @@ def taken_up(events: list[Event], agent_active_at: str) -> bool:
 
 
 def place_only(events: list[Event]) -> list[Event]:
-    """What counts of a restored run that no agent has taken up: that it began, and where. What it may
-    do, what it was told and what it was told is missing all have yet to reach an agent."""
-    return [event for event in events if isinstance(event.payload, SessionMeta | WorktreeBound)]
+    """What counts of a restored run that no agent has taken up: that it began, where, and which edits
+    the person went on without there. What it may do and what it was told have yet to reach an agent."""
+    return [event for event in events if _of_the_place(event)]
+
+
+def _of_the_place(event: Event) -> bool:
+    match event.payload:
+        case SessionMeta() | WorktreeBound() | StateInvalidated(subsystem="operations"):
+            return True
+    return False
 
 
 def _patched(state: LifecycleState, patch: ThreadPatched) -> None:

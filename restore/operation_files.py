@@ -27,10 +27,13 @@ FILE_KINDS = {
 }
 
 
+MADE_NEW = "missing from a folder made new"
+
+
 class Differing(msgspec.Struct, frozen=True, kw_only=True):
     """One file that is not as the agent left it. `path` is relative to the recorded root (absolute
     outside it), `name` is that for people, `now` is changed, unknown, reverted or gone, `lost` whether
-    its edit no longer counts."""
+    its edit no longer counts, `given_up` why it did not already before (no agent has been told)."""
 
     file: Touched
     path: str
@@ -38,6 +41,7 @@ class Differing(msgspec.Struct, frozen=True, kw_only=True):
     now: str
     sha256: str | None
     lost: bool
+    given_up: str = ""
 
 
 def differing(state: OperationsState, seen: Seen, target: Target) -> tuple[Differing, ...]:
@@ -53,6 +57,8 @@ def differing(state: OperationsState, seen: Seen, target: Target) -> tuple[Diffe
         if now == "present":
             continue
         path = touched.relative(file.path, target)
+        given_up = _given_up(file.path, state, target)
+        accepted = target.recreated or path in target.accepted_files or bool(given_up)
         found.append(
             Differing(
                 file=file,
@@ -60,7 +66,8 @@ def differing(state: OperationsState, seen: Seen, target: Target) -> tuple[Diffe
                 name=short_path(path, *target.here.homes),
                 now=now,
                 sha256=observation.sha256 if isinstance(observation, FileSeen) else None,
-                lost=not posixpath.isabs(path) and (target.recreated or path in target.accepted_files),
+                lost=not posixpath.isabs(path) and accepted,
+                given_up=given_up,
             )
         )
     return tuple(found)
@@ -79,7 +86,7 @@ def file_drift(differs: Differing, target: Target) -> Drift:
     """Ask about the file, or only list it where its loss was accepted with the place."""
     name, agent = differs.name, agent_name(target.here.agent)
     title = _title(differs, agent)
-    if differs.lost and target.recreated:
+    if differs.lost and (target.recreated or differs.given_up == MADE_NEW):
         reason = "The folder is made new, so an edit that was never committed is missing. The agent is told."
     elif differs.lost:
         reason = "You go on with the files as they are here. The agent is told."
@@ -147,6 +154,13 @@ def note(differs: Differing) -> str:
         return f"{name}, which you deleted, is there again{text}. {again}"
     now = "as before your edit" if differs.now == "reverted" else "other text"
     return f"{name} is not as you left it: {now}. {again}"
+
+
+def _given_up(path: str, state: OperationsState, target: Target) -> str:
+    """Why the person went on without the edit before, at the same place, while no agent took that up."""
+    before = state.given_up
+    same_place = (before.root, before.branch) == (target.root, target.branch) and not target.recreated
+    return before.reasons.get(path, "") if same_place else ""
 
 
 def _title(differs: Differing, agent: str) -> str:

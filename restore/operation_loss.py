@@ -10,12 +10,18 @@ import msgspec
 
 from resumed.protocol.restore import DriftKind
 from resumed.restore.drift import drift_id
-from resumed.restore.operation_files import Differing
+from resumed.restore.operation_files import MADE_NEW, Differing
 from resumed.restore.subsystem import Choices, Target
 from resumed.restore.wording import count
 
 OTHER_BRANCH = (DriftKind.BRANCH_DIFFERS, DriftKind.BRANCH_DELETED, DriftKind.DETACHED)
 MISSING = ("reverted", "gone")
+STAYED, CHANGED_SINCE = "other branch", "changed since"
+FROM = {
+    MADE_NEW: "the folder that was made new",
+    STAYED: "the branch you stay on",
+    CHANGED_SINCE: "this folder",
+}
 
 
 class Losses(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,15 +36,16 @@ def losses(lost: Sequence[Differing], choices: Choices, target: Target) -> Losse
     missing = sum(each.now in MISSING for each in lost)
     changed = sum(each.now == "changed" for each in lost)
     unknown = sum(each.now == "unknown" for each in lost)
+    why = loss_record(lost, choices, target)
     reasons, parts = [], []
     if missing:
-        reasons.append(f"edits of the agent are missing from {_where(choices, target)}")
+        reasons.append(f"edits of the agent are missing from {FROM[why]}")
         parts.append(f"its edits of {count(missing, 'file')} are missing here")
-    if changed and _same_branch(choices, target):
+    if changed and why == CHANGED_SINCE:
         reasons.append("files that the agent edited were changed since")
         parts.append(f"{count(changed, 'file')} that it edited {_was(changed)} changed since")
     elif changed:
-        reasons.append(f"files {_at(choices, target)} are not as the agent left them")
+        reasons.append(f"files {'on' if why == STAYED else 'in'} {FROM[why]} are not as the agent left them")
         parts.append(f"{count(changed, 'file')} {_is(changed)} not as it left {_them(changed)}")
     if unknown:
         reasons.append("files that the agent edited could not be compared")
@@ -46,27 +53,15 @@ def losses(lost: Sequence[Differing], choices: Choices, target: Target) -> Losse
     return Losses(reason="; ".join(reasons), summary=", ".join(parts))
 
 
-def loss_record(choices: Choices, target: Target) -> str:
-    """Why the edits do not count, for the record."""
+def loss_record(lost: Sequence[Differing], choices: Choices, target: Target) -> str:
+    """Why the edits do not count, for the record: as of this restore, else as of the one before it
+    that no agent took up."""
     if target.recreated:
-        return "missing from a folder made new"
-    return "changed since" if _same_branch(choices, target) else "other branch"
-
-
-def _same_branch(choices: Choices, target: Target) -> bool:
+        return MADE_NEW
     answers = (choices.get(drift_id(kind)) for kind in OTHER_BRANCH)
-    return not target.recreated and not any(answer and answer.choice == "stay" for answer in answers)
-
-
-def _where(choices: Choices, target: Target) -> str:
-    if target.recreated:
-        return "the folder that was made new"
-    return "this folder" if _same_branch(choices, target) else "the branch you stay on"
-
-
-def _at(choices: Choices, target: Target) -> str:
-    where = _where(choices, target)
-    return f"on {where}" if where.startswith("the branch") else f"in {where}"
+    if any(answer and answer.choice == "stay" for answer in answers):
+        return STAYED
+    return next((each.given_up for each in lost if each.given_up), CHANGED_SINCE)
 
 
 def _was(number: int) -> str:

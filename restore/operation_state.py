@@ -37,6 +37,16 @@ class Open(msgspec.Struct, kw_only=True):
     patches: tuple[FilePatch, ...]
 
 
+class GivenUp(msgspec.Struct, kw_only=True):
+    """Edits that a person went on without, at this root on this branch: why, by the file's path. While
+    `restoring`, a restore has begun that no agent is known to have been told of."""
+
+    root: str = ""
+    branch: str | None = None
+    reasons: dict[str, str] = {}
+    restoring: bool = False
+
+
 class OperationsState(msgspec.Struct, kw_only=True):
     """`known` maps an operation to `state digest`, so that a redelivery is answered from it."""
 
@@ -47,6 +57,7 @@ class OperationsState(msgspec.Struct, kw_only=True):
     files: dict[str, Touched] = {}
     resolved: dict[str, str] = {}
     last_effect_at: str = ""
+    given_up: GivenUp = msgspec.field(default_factory=GivenUp)
 
 
 def begin(state: OperationsState, begun: OperationBegun, event: Event) -> None:
@@ -103,14 +114,27 @@ def resolve(state: OperationsState, resolved: OperationResolved) -> None:
             touched.touch(state.files, patch)
 
 
-def forget(state: OperationsState, invalidated: StateInvalidated) -> None:
-    """Fold that edits do not count any more: those files are not compared again until touched."""
+def give_up(state: OperationsState, invalidated: StateInvalidated) -> None:
+    """Fold that edits do not count where the work goes on."""
     for path in invalidated.keys or tuple(state.files):
+        state.given_up.reasons[path] = invalidated.reason
+    if not state.given_up.restoring:
+        forget(state)
+
+
+def forget(state: OperationsState) -> None:
+    """Fold that the agent knows which edits do not count: those files are not compared again until
+    touched."""
+    for path in state.given_up.reasons:
         state.files.pop(path, None)
+    state.given_up.reasons, state.given_up.restoring = {}, False
 
 
 def move(state: OperationsState, bound: WorktreeBound) -> None:
     """Fold that the work goes on in another root: what the agent left in the old one is compared there."""
+    if (bound.root, bound.branch) != (state.given_up.root, state.given_up.branch):
+        restoring = state.given_up.restoring
+        state.given_up = GivenUp(root=bound.root or "", branch=bound.branch, restoring=restoring)
     root, before = bound.root, bound.moved_from
     if root is None or not before:
         return

@@ -9,14 +9,17 @@ from resumed.protocol.restore import Drift, Status
 from resumed.protocol.threads import FileView, OperationsView, OperationView
 from resumed.restore import operation_state, touched
 from resumed.restore.events.envelope import Event, Payload
+from resumed.restore.events.journal import RestoreClosed
 from resumed.restore.events.session import (
     OperationBegun,
     OperationResolved,
     OperationSettled,
     ResultStored,
+    SessionMeta,
     StateInvalidated,
     WorktreeBound,
 )
+from resumed.restore.lifecycle import RESUME
 from resumed.restore.operation_effects import (
     UNCLEAR,
     announced_paths,
@@ -39,7 +42,7 @@ class Operations:
     """See the module."""
 
     name: ClassVar[str] = "operations"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     after: ClassVar[tuple[str, ...]] = ("conversation",)
     handles: ClassVar[tuple[type[Payload], ...]] = (
         OperationBegun,
@@ -48,6 +51,8 @@ class Operations:
         OperationResolved,
         StateInvalidated,
         WorktreeBound,
+        SessionMeta,
+        RestoreClosed,
     )
     state_type: ClassVar[type[OperationsState]] = OperationsState
 
@@ -68,7 +73,12 @@ class Operations:
             case OperationResolved() as resolved:
                 operation_state.resolve(state, resolved)
             case StateInvalidated(subsystem="operations") as invalidated:
-                operation_state.forget(state, invalidated)
+                operation_state.give_up(state, invalidated)
+            case SessionMeta() as meta:
+                state.given_up.restoring = meta.reason == RESUME
+            case RestoreClosed():
+                # It is read only of a run that an agent took up: now the agent has been told.
+                operation_state.forget(state)
             case WorktreeBound() as bound:
                 operation_state.move(state, bound)
         return state
@@ -104,7 +114,7 @@ class Operations:
         if verdicts:
             steps.append(_resolution(verdicts))
         if lost:
-            steps.append(_invalidation(lost, loss_record(choices, target)))
+            steps.append(_invalidation(lost, loss_record(lost, choices, target), target))
         done = f"{count(sum(state.counts.values()), 'action')}, none repeated"
         told_loss = losses(lost, choices, target)
         return Restoration(
@@ -173,7 +183,10 @@ def _resolution(verdicts: list[tuple[Open, str, str]]) -> Step:
     )
 
 
-def _invalidation(lost: tuple[Differing, ...], why: str) -> Step:
+def _invalidation(lost: tuple[Differing, ...], why: str, target: Target) -> Step:
+    # By then it is on record that the files are where the work goes on.
+    before = (target.recorded_root, target.canonical_root)
+    paths = [touched.moved(each.file.path, before, target.root or "") for each in lost]
     return Step(
         subsystem="operations",
         title="Record which edits no longer count here",
@@ -183,7 +196,7 @@ def _invalidation(lost: tuple[Differing, ...], why: str) -> Step:
                     "state_invalidated",
                     {
                         "subsystem": "operations",
-                        "keys": [each.file.path for each in lost],
+                        "keys": paths,
                         "reason": why,
                     },
                 ),

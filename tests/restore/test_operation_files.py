@@ -2,6 +2,8 @@ import msgspec
 import pytest
 
 from resumed.protocol.restore import Severity
+from resumed.restore.events.journal import RestoreClosed
+from resumed.restore.events.session import StateInvalidated, WorktreeBound
 from resumed.restore.operation_files import (
     Differing,
     differing,
@@ -16,7 +18,7 @@ from resumed.restore.probes import FileProbe, FileSeen, Seen, Unseen
 from resumed.restore.subsystem import Target
 from resumed.restore.subsystems.operations import OPERATIONS
 from resumed.restore.touched import Touched
-from tests.support.events import HERE, event, folded
+from tests.support.events import HERE, event, folded, resume_meta
 from tests.support.simulation import digest
 from tests.support.story import ADD, EDITED, NOTE, REPO_A, UPDATE, cut_off, done
 
@@ -187,3 +189,23 @@ def test_what_is_kept_and_what_the_agent_is_told() -> None:
         note(differs("update", "unknown"))
         == "Whether f is as you left it is not known. Read it again before editing."
     )
+
+
+def test_a_file_given_up_before_is_not_an_ordinary_one_until_an_agent_was_told() -> None:
+    bound = WorktreeBound(cwd=REPO_A, cause="start", root=REPO_A, branch="main")
+    given_up = StateInvalidated(
+        subsystem="operations", keys=(f"{REPO_A}/note.txt",), reason="missing from a folder made new"
+    )
+    waiting = state(resume_meta(), bound, given_up)
+    there = msgspec.structs.replace(TARGET, branch="main")
+    (one,) = differing(waiting, seen(added=None), there)
+    assert (one.path, one.lost, one.given_up) == ("note.txt", True, "missing from a folder made new")
+    drift = file_drift(one, there)
+    assert drift.severity is Severity.INFORM
+    assert drift.reason.startswith("The folder is made new")
+    assert differing(waiting, seen(), there) == ()
+    for elsewhere in (TARGET, msgspec.structs.replace(there, root="/other")):
+        missing: Seen = {FileProbe(f"{elsewhere.root}/note.txt"): FileSeen(kind="absent")}
+        assert all(not each.lost for each in differing(waiting, missing, elsewhere))
+    taken_up = state(resume_meta(), bound, given_up, RestoreClosed(restore_id="r", outcome="partial"))
+    assert differing(taken_up, seen(added=None), there) == ()

@@ -27,7 +27,7 @@ def test_on_the_same_branch_a_file_was_changed_and_nothing_is_said_to_be_missing
         reason="files that the agent edited were changed since",
         summary="1 file that it edited was changed since",
     )
-    assert loss_record(stayed(kind), TARGET) == "changed since"
+    assert loss_record(lost("changed"), stayed(kind), TARGET) == "changed since"
     assert losses(lost("reverted"), stayed(kind), TARGET).reason == (
         "edits of the agent are missing from this folder"
     )
@@ -43,7 +43,7 @@ def test_on_another_branch_the_branch_is_named(kind: DriftKind) -> None:
         reason="files on the branch you stay on are not as the agent left them",
         summary="2 files are not as it left them",
     )
-    assert loss_record(stayed(kind), TARGET) == "other branch"
+    assert loss_record(lost("changed"), stayed(kind), TARGET) == "other branch"
 
 
 def test_in_a_folder_made_new_the_folder_is_named() -> None:
@@ -51,7 +51,7 @@ def test_in_a_folder_made_new_the_folder_is_named() -> None:
         "edits of the agent are missing from the folder that was made new"
     )
     assert losses(lost("changed"), {}, MADE_NEW).summary == "1 file is not as it left it"
-    assert loss_record({}, MADE_NEW) == "missing from a folder made new"
+    assert loss_record(lost("gone"), {}, MADE_NEW) == "missing from a folder made new"
 
 
 def test_what_could_not_be_compared_is_neither_missing_nor_changed() -> None:
@@ -68,3 +68,14 @@ def test_each_fate_is_said_of_its_own_files() -> None:
         "1 file that it edited could not be compared"
     )
     assert mixed.reason.count(";") == 2
+
+
+def test_what_was_given_up_before_is_said_as_it_was_then() -> None:
+    (before,) = lost("gone")
+    for why, where in (
+        ("missing from a folder made new", "the folder that was made new"),
+        ("other branch", "the branch you stay on"),
+    ):
+        given_up = (msgspec.structs.replace(before, given_up=why),)
+        assert loss_record(given_up, {}, TARGET) == why
+        assert losses(given_up, {}, TARGET).reason == f"edits of the agent are missing from {where}"

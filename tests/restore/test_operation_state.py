@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from resumed.restore.events.envelope import Payload
+from resumed.restore.events.journal import RestoreClosed
 from resumed.restore.events.session import (
     FilePatch,
     OperationBegun,
@@ -12,8 +13,10 @@ from resumed.restore.events.session import (
     StateInvalidated,
     WorktreeBound,
 )
-from resumed.restore.operation_state import OperationsState, begin, forget, move, resolve, settle
-from tests.support.events import event
+from resumed.restore.operation_state import GivenUp, OperationsState, begin, give_up, move, resolve, settle
+from resumed.restore.subsystems.operations import OPERATIONS
+from tests.support import events
+from tests.support.events import event, resume_meta
 from tests.support.simulation import digest
 
 ADD = FilePatch(path="f", change="add", sha256=digest(b"new"), lines_added=1)
@@ -43,7 +46,7 @@ def folded(*payloads: Payload) -> OperationsState:
             case OperationResolved():
                 resolve(state, payload)
             case StateInvalidated():
-                forget(state, payload)
+                give_up(state, payload)
             case _:
                 raise AssertionError(payload)
     return state
@@ -120,10 +123,35 @@ def test_an_end_told_after_a_judgement_takes_its_place(verdict: str) -> None:
 
 def test_edits_that_do_not_count_any_more_are_forgotten() -> None:
     whole = folded(begun(), settled(), begun("2", patches=()), settled(operation_id="2", g="1"))
-    forget(whole, StateInvalidated(subsystem="operations", keys=("f", "not-there"), reason=""))
+    give_up(whole, StateInvalidated(subsystem="operations", keys=("f", "not-there"), reason=""))
     assert list(whole.files) == ["g"]
-    forget(whole, StateInvalidated(subsystem="operations", keys=(), reason=""))
+    give_up(whole, StateInvalidated(subsystem="operations", keys=(), reason=""))
     assert whole.files == {}
+
+
+def restored(*payloads: Payload) -> OperationsState:
+    state = events.folded(OPERATIONS, [event(payload) for payload in payloads])
+    assert isinstance(state, OperationsState)
+    return state
+
+
+def test_edits_given_up_in_a_restore_are_known_until_an_agent_was_told() -> None:
+    bound = WorktreeBound(cwd="/b", cause="userChoice", root="/b", branch="main", made=True)
+    given_up = StateInvalidated(subsystem="operations", keys=("f",), reason="other branch")
+    waiting = restored(begun(), settled(), resume_meta(), bound, given_up)
+    assert list(waiting.files) == ["f"]
+    assert waiting.given_up == GivenUp(
+        root="/b", branch="main", reasons={"f": "other branch"}, restoring=True
+    )
+    again = restored(begun(), settled(), resume_meta(), bound, given_up, resume_meta(), bound)
+    assert again.given_up.reasons == {"f": "other branch"}
+    elsewhere = msgspec.structs.replace(bound, branch="fix")
+    moved_on = restored(begun(), settled(), resume_meta(), bound, given_up, resume_meta(), elsewhere)
+    assert moved_on.given_up.reasons == {}
+    told = restored(
+        begun(), settled(), resume_meta(), bound, given_up, RestoreClosed(restore_id="r", outcome="partial")
+    )
+    assert (told.files, told.given_up.reasons) == ({}, {})
 
 
 @pytest.mark.parametrize(

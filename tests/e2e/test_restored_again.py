@@ -1,0 +1,70 @@
+"""Resume pressed again before any agent went on from the run that the first one made."""
+
+from pathlib import Path
+
+from resumed.protocol.restore import Outcome, Severity, Status
+from resumed.protocol.restore import RestoreReport as Report
+from tests.support.workspace import choosing, resume, resume_unattended
+from tests.support.world import Work, inhabited
+
+
+def lost(report: Report) -> tuple[str, ...]:
+    """Which edits do not count, by the report; says whether they are listed, not asked about."""
+    (operations,) = (each for each in report.subsystems if each.name == "operations")
+    assert operations.status is Status.INVALIDATED
+    files = [drift for drift in report.drifts if drift.subsystem == "operations"]
+    assert {drift.severity for drift in files} == {Severity.INFORM}
+    return report.record.invalidated
+
+
+async def test_what_a_folder_made_new_lacks_is_lost_until_an_agent_was_told(tmp_path: Path) -> None:
+    with inhabited(tmp_path) as world:
+        repository, linked = world.scratch()
+        repository.git("worktree", "remove", "--force", str(linked.root))
+        thread = world.codex("v171_worktree_workspace_write")
+        folder = world.serve("repo")
+        first, _ = await resume(folder, thread)
+        again, person = await resume(folder, thread)
+        assert person.kinds[0] == ["otherProject"]
+        assert first.outcome is again.outcome is Outcome.PARTIAL
+        assert lost(first) == lost(again) == ("README.md", "note_12.txt")
+        for line in ("This folder was made new.", "README.md is not as you left it", "note_12.txt is gone."):
+            assert line in first.handover
+            assert line in again.handover
+        (linked.root / "note_12.txt").write_text("made by the user\n")
+        third, _ = await resume(folder, thread)
+        assert third.outcome is Outcome.PARTIAL
+        assert "note_12.txt is not as you left it: other text." in third.handover
+
+
+async def test_what_was_lost_by_staying_on_another_branch_stays_lost(tmp_path: Path) -> None:
+    with inhabited(tmp_path) as world:
+        repository = world.payments()
+        thread = await world.work("payments")
+        repository.git("switch", "--quiet", "main")
+        folder = world.serve("payments")
+        stay = choosing(branchDiffers="stay")
+        first, _ = await resume(folder, thread, stay)
+        again, person = await resume(folder, thread, stay)
+        assert person.kinds == []
+        assert first.outcome is again.outcome is Outcome.PARTIAL
+        assert lost(first) == lost(again) == ("rounding.py", "test_rounding.py")
+        assert "This folder is on main, not on fix/payment." in again.handover
+        repository.git("switch", "--quiet", "fix/payment")
+        back, _ = await resume(folder, thread, stay)
+        assert back.outcome is Outcome.RESTORED, back.headline
+
+
+async def test_a_folder_without_a_repository_is_ready_as_it_was_left(tmp_path: Path) -> None:
+    with inhabited(tmp_path) as world:
+        notes = world.home / "notes"
+        notes.mkdir()
+        thread = await world.work("notes", Work(edits={"plan.txt": "one\n"}, commits=False))
+        folder = world.serve("notes")
+        ready = await resume_unattended(folder, thread)
+        assert (ready.outcome, ready.drifts) == (Outcome.RESTORED, ())
+        assert ready.six.where.summary == "~/notes"
+        (notes / "plan.txt").write_text("two\n")
+        changed, person = await resume(folder, thread)
+        assert person.kinds == [["fileChanged"]]
+        assert changed.outcome is Outcome.RESTORED
