@@ -95,8 +95,8 @@ class Observer:
                 return await self.git.branch(path, branch)
             case CommitProbe(path, sha):
                 return await self.git.commit(path, sha)
-            case HistoryProbe(path, sha):
-                return await self.git.history(path, sha)
+            case HistoryProbe(path, sha, branch):
+                return await self.git.history(path, sha, branch)
             case SwitchProbe(path, branch):
                 return await self.git.switch(path, branch)
             case FileProbe(path):

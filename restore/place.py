@@ -10,18 +10,17 @@ import msgspec
 
 from resumed.protocol.restore import DriftKind
 from resumed.restore.probes import (
-    AnyProbe,
-    BranchProbe,
+    AnyObservation,
     CommitProbe,
     CommitSeen,
+    FileSeen,
     FolderProbe,
     FolderSeen,
-    HistoryProbe,
     NoRepository,
     RepositoryProbe,
     RepositorySeen,
     Seen,
-    SwitchProbe,
+    TreeFileProbe,
 )
 from resumed.restore.subsystem import Target
 
@@ -30,19 +29,22 @@ CANDIDATES = 3
 
 class Left(msgspec.Struct, frozen=True, kw_only=True):
     """Where the agent believes to be, while the place of a later restore has not reached any agent.
-    `made`: the folder was made new since."""
+    `made` is the folder that was made new since, empty when none was; `inside` the folder inside the
+    root where it worked, relative, if the work was to go on without that."""
 
     root: str
     branch: str | None
     sha: str | None
-    made: bool = False
+    made: str = ""
+    inside: str = ""
 
 
 class WorktreeState(msgspec.Struct, kw_only=True):
     """Where the thread ran. `root` is the work tree's top level where it was recorded, else the
     folder of the first turn; `silent` are folders it changed to without anyone choosing; `kind` is
-    main, linked or empty, `kinds` those of all its work trees by id; `sha_as_of` is `start` or `last`;
-    `restoring` is true in a run that a restore began, until it is known that an agent took it up."""
+    main, linked, folder (no repository) or empty, `kinds` those of all its work trees by id;
+    `sha_as_of` is `start` or `last`; `restoring` is true in a run that a restore began, until it is
+    known that an agent took it up."""
 
     root: str = ""
     root_recorded: bool = False
@@ -63,7 +65,12 @@ class WorktreeState(msgspec.Struct, kw_only=True):
     @property
     def had_git(self) -> bool:
         """Whether the record names any repository."""
-        return bool(self.sha or self.origin or self.repo_id)
+        return bool(self.sha or self.origin or self.git_id)
+
+    @property
+    def git_id(self) -> str | None:
+        """The id of the recorded repository; a folder without one has an id of its own."""
+        return None if self.kind == "folder" else self.repo_id
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,33 +91,6 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     repository: RepositorySeen | None
     source: str | None
     certain: bool = True
-
-
-def place_probes(state: WorktreeState, target: Target) -> tuple[AnyProbe, ...]:
-    """Everything the judgement, the choices and the comparison of commits may need."""
-    here = target.here.root
-    probes: list[AnyProbe] = [FolderProbe(state.root), FolderProbe(state.cwd)]
-    for anchor in dict.fromkeys((state.root, here)):
-        probes.append(RepositoryProbe(anchor))
-        if state.branch:
-            probes += [BranchProbe(anchor, state.branch), SwitchProbe(anchor, state.branch)]
-        if state.sha:
-            probes += [CommitProbe(anchor, state.sha), HistoryProbe(anchor, state.sha)]
-    for base in dict.fromkeys((state.root, here)):
-        probes += [FolderProbe(candidate) for candidate in candidates(base, state)]
-    if state.silent:
-        probes += [FolderProbe(folder) for folder in (state.cwd, *state.silent)]
-        probes += [FolderProbe(state.last_folder), RepositoryProbe(state.last_folder)]
-    if state.left is not None:
-        probes.append(FolderProbe(state.left.root))
-    return tuple(dict.fromkeys(probes))
-
-
-def later_probes(state: WorktreeState, seen: Seen, target: Target) -> tuple[AnyProbe, ...]:
-    """Names for a new folder beside a place of which only the first look told where it is."""
-    place = judge(state, seen, target)
-    probes = (FolderProbe(candidate) for candidate in candidates(place.base or place.top, state))
-    return tuple(probe for probe in probes if probe not in seen)
 
 
 def canonical(path: str, seen: Seen) -> str:
@@ -161,10 +141,10 @@ def judge(state: WorktreeState, seen: Seen, target: Target) -> Place:
         return lost.place(DriftKind.GONE, certain=False)
     if folder.kind != "folder":
         return _absent(lost, seen, target)
-    if is_gone(state.cwd, seen):
+    there = seen.get(RepositoryProbe(state.root))
+    if is_gone(state.cwd, seen) and not _on_another_branch(state, there):
         inner = msgspec.structs.replace(lost, root=canonical(state.cwd, seen))
         return inner.place(DriftKind.GONE)
-    there = seen.get(RepositoryProbe(state.root))
     if isinstance(there, NoRepository):
         if state.had_git:
             return lost.place(DriftKind.STUB)
@@ -184,8 +164,8 @@ def same_repository(state: WorktreeState, anchor: str, seen: Seen) -> str:
     there = seen.get(RepositoryProbe(anchor))
     if not isinstance(there, RepositorySeen):
         return "different" if isinstance(there, NoRepository) and state.had_git else "unknown"
-    if state.repo_id and there.repo_id:
-        return "same" if state.repo_id == there.repo_id else "different"
+    if state.git_id and there.repo_id:
+        return "same" if state.git_id == there.repo_id else "different"
     commit = seen.get(CommitProbe(anchor, state.sha)) if state.sha else None
     has_commit = commit.present if isinstance(commit, CommitSeen) else None
     if state.origin and there.origin:
@@ -197,14 +177,13 @@ def same_repository(state: WorktreeState, anchor: str, seen: Seen) -> str:
     return "same" if has_commit else "different"
 
 
-def folder_in(root: str, state: WorktreeState, tops: tuple[str, ...]) -> str:
-    """The session's folder inside `root`, as it was inside the recorded top level, by whichever of its
-    names the record has it."""
-    for top in filter(None, tops):
-        inside = top.rstrip("/") + "/"
-        if state.cwd.startswith(inside):
-            return posixpath.join(root, state.cwd[len(inside) :])
-    return root
+def once_inside(state: WorktreeState, seen: Seen, target: Target) -> str:
+    """The gone folder where it began, relative to the work tree in which Resume was pressed; empty
+    when it was not in it, or is known to have been a work tree itself."""
+    root, here = canonical(state.root, seen), target.here.root
+    if state.root_recorded or root == here or not within(root, here):
+        return ""
+    return root[len(here.rstrip("/")) + 1 :]
 
 
 def recorded_tops(state: WorktreeState, place: Place) -> tuple[str, str]:
@@ -265,6 +244,8 @@ def _absent(lost: _Lost, seen: Seen, target: Target) -> Place:
     if lost.source is None or not isinstance(here, RepositorySeen):
         return lost.place(DriftKind.GONE)
     registered = _registered(here, lost.root)
+    if registered is None and _was_a_folder_here(state, seen, target):
+        return _inner_gone(lost, here)
     same_worktree = state.worktree_id is not None and here.worktree_id == state.worktree_id
     if same_worktree and not registered:
         return _moved(lost, here, target, certain=True)
@@ -278,6 +259,39 @@ def _absent(lost: _Lost, seen: Seen, target: Target) -> Place:
         # It may as well be a second clone of the same repository.
         return _moved(lost, here, target, certain=False)
     return lost.place(DriftKind.WORKTREE_REMOVED, certain=False)
+
+
+def _was_a_folder_here(state: WorktreeState, seen: Seen, target: Target) -> bool:
+    """Whether the recorded commit tells that the gone folder was one in this work tree."""
+    once = once_inside(state, seen, target)
+    if not once or state.sha is None:
+        return False
+    there = seen.get(TreeFileProbe(target.here.root, state.sha, once))
+    return isinstance(there, FileSeen) and there.kind == "folder"
+
+
+def _inner_gone(lost: _Lost, here: RepositorySeen) -> Place:
+    """A folder in this work tree is gone; with another branch it would be there again."""
+    if not _on_another_branch(lost.state, here):
+        return lost.place(DriftKind.GONE)
+    return Place(
+        kind=None,
+        base=here.top_level,
+        top=here.top_level,
+        inside=lost.root[len(here.top_level) :],
+        anchor=here.top_level,
+        repository=here,
+        source=here.top_level,
+    )
+
+
+def _on_another_branch(state: WorktreeState, there: AnyObservation | None) -> bool:
+    return (
+        isinstance(there, RepositorySeen)
+        and state.branch is not None
+        and there.branch != state.branch
+        and there.in_progress is None
+    )
 
 
 def _moved(lost: _Lost, here: RepositorySeen, target: Target, *, certain: bool) -> Place:

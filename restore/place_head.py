@@ -69,8 +69,23 @@ def branch_is_gone(state: WorktreeState, place: Place, seen: Seen) -> bool:
     return branch is not None and branch.sha is None
 
 
+def branch_anchor(place: Place) -> str | None:
+    """By which path the branch, and what is in its commits, was looked at; `None`: nowhere."""
+    return place.anchor if place.base is not None else place.source
+
+
+def branch_relation(state: WorktreeState, place: Place, seen: Seen) -> str:
+    """How the recorded commit relates to the recorded branch as it is now (see `HistorySeen`); empty
+    when that is not known."""
+    anchor = branch_anchor(place)
+    if anchor is None or state.sha is None or state.branch is None:
+        return ""
+    history = seen.get(HistoryProbe(anchor, state.sha, state.branch))
+    return history.relation if isinstance(history, HistorySeen) else ""
+
+
 def _branch_seen(state: WorktreeState, place: Place, seen: Seen) -> BranchSeen | None:
-    anchor = place.anchor if place.base is not None else place.source
+    anchor = branch_anchor(place)
     if state.branch is None or anchor is None:
         return None
     branch = seen.get(BranchProbe(anchor, state.branch))

@@ -1,8 +1,10 @@
 """What a place, its branch and its commit are called in sentences for people."""
 
-from resumed.protocol.restore import DriftKind
+from resumed.protocol.restore import Difference, DriftKind
 from resumed.restore.place import Place, WorktreeState
-from resumed.restore.probes import RepositorySeen
+from resumed.restore.place_head import branch_at, branch_relation
+from resumed.restore.place_inner import lacks
+from resumed.restore.probes import RepositorySeen, Seen
 from resumed.restore.subsystem import Target
 from resumed.restore.wording import short_path, short_sha
 
@@ -36,3 +38,37 @@ def head_then(state: WorktreeState) -> str:
     if state.sha is None:
         return state.branch or "not recorded"
     return f"{state.branch or 'no branch'} ({short_sha(state.sha)})"
+
+
+def branch_moved(state: WorktreeState, place: Place, seen: Seen) -> str:
+    """That the recorded branch, which is there, is not at the recorded commit any more: a sentence
+    with the space before it; empty when it is, or when either is not known."""
+    branch = branch_at(state, place, seen)
+    if branch is None or state.sha in (None, branch.sha):
+        return ""
+    became = {
+        "ancestor": "has new commits since",
+        "diverged": "was rewritten since",
+        "descendant": "was set back to an older commit",
+    }.get(branch_relation(state, place, seen), "has moved")
+    recorded = "when the run began" if state.sha_as_of == "start" else "in the record"
+    return (
+        f" {state.branch} {became}: it is at {short_sha(branch.sha)} now"
+        f" ({recorded}: {short_sha(state.sha)})."
+    )
+
+
+def branch_moved_row(state: WorktreeState, place: Place, seen: Seen) -> tuple[Difference, ...]:
+    """The same as a row of what differs; none when it has not moved."""
+    branch = branch_at(state, place, seen)
+    if branch is None or state.sha in (None, branch.sha):
+        return ()
+    now = f"{short_sha(branch.sha)} on {state.branch}"
+    return (Difference(what="commit", recorded=short_sha(state.sha), now=now),)
+
+
+def folder_lacking(sha: str | None, state: WorktreeState, place: Place, seen: Seen) -> str:
+    """That the folder inside where the agent worked is not in the commit: a sentence with the space
+    before it, or nothing."""
+    inside = lacks(sha, state, place, seen)
+    return f" {inside}, where it worked, is not there." if inside else ""

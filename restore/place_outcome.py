@@ -6,26 +6,35 @@ up is told again.
 
 from resumed.protocol.restore import DriftKind
 from resumed.restore.drift import LAST
-from resumed.restore.place import Left, Place, WorktreeState, canonical, is_gone
-from resumed.restore.place_settle import chosen, switches
+from resumed.restore.place import Left, Place, WorktreeState, canonical
+from resumed.restore.place_inner import missing
+from resumed.restore.place_settle import chosen, new_folder, switches
 from resumed.restore.probes import RepositoryProbe, RepositorySeen, Seen
 from resumed.restore.subsystem import Choices, Target
 from resumed.restore.wording import operation_name, short_path, short_sha
 
 
-def summary(state: WorktreeState, place: Place, choices: Choices, target: Target) -> str:
+def summary(state: WorktreeState, place: Place, seen: Seen, choices: Choices, target: Target) -> str:
     """Where the new run is, on one line."""
-    parts = [short_path(target.root or state.root, *target.here.homes)]
+    parts = [short_path(target.cwd or target.root or state.root, *target.here.homes)]
     if target.branch or target.sha:
         parts.append(target.branch or "no branch")
     if target.sha:
         parts.append(short_sha(target.sha))
     line = ", ".join(parts)
+    if made_again(state, place, seen, choices):
+        return f"{line} (made new, as is the branch)"
     if target.recreated:
         return f"{line} (made new)"
     if switches(choices) and place.repository is not None:
         return f"{line} (was on {place.repository.branch or 'no branch'})"
     return line
+
+
+def made_again(state: WorktreeState, place: Place, seen: Seen, choices: Choices) -> bool:
+    """Whether the answers have a branch that is gone made again."""
+    new = new_folder(state, place, seen, choices)
+    return new is not None and new.create_branch
 
 
 def settled(state: WorktreeState, seen: Seen, choices: Choices, target: Target) -> dict[str, str]:
@@ -52,10 +61,13 @@ def told(state: WorktreeState, place: Place, seen: Seen, choices: Choices, targe
     if target.root and target.root not in (left.root, before):
         now, then = (short_path(path, *target.here.homes) for path in (target.root, left.root))
         notes.append(f"Your folder is now {now}; it was {then}.")
-    elif is_gone(state.cwd, seen) and not is_gone(state.root, seen):
-        notes.append(f"{short_path(state.cwd, *target.here.homes)}, where you worked, is gone.")
-    if target.recreated or left.made:
+    inside = missing(state, target) or (left.inside if target.cwd == target.root else "")
+    if inside and chosen(choices, DriftKind.SILENT_SWITCH) != LAST:
+        notes.append(f"This folder has no {inside}, where you worked.")
+    if target.recreated or (left.made and left.made == target.root):
         notes.append("This folder was made new.")
+    if made_again(state, place, seen, choices):
+        notes.append(f"The branch {target.branch} was gone and was made again at {short_sha(target.sha)}.")
     if left.branch and target.branch != left.branch:
         notes.append(f"This folder is on {target.branch or 'no branch'}, not on {left.branch}.")
     elif switches(choices):

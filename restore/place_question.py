@@ -1,13 +1,17 @@
 """The question about the place itself: gone, moved, deleted, replaced, or another project's."""
 
+import shlex
+
 from resumed.protocol.restore import Difference, Drift, DriftKind
 from resumed.restore.drift import Wording, asked
 from resumed.restore.place import Place, WorktreeState, free_candidate, is_gone, same_repository
 from resumed.restore.place_head import branch_at, branch_is_gone, commit_is_gone
-from resumed.restore.place_names import head_now, head_then
-from resumed.restore.probes import BranchSeen, FolderProbe, FolderSeen, RepositoryProbe, RepositorySeen, Seen
+from resumed.restore.place_names import branch_moved, branch_moved_row, folder_lacking, head_now, head_then
+from resumed.restore.probes import FolderProbe, FolderSeen, RepositoryProbe, RepositorySeen, Seen
 from resumed.restore.subsystem import Target
-from resumed.restore.wording import operation_name, short_path, short_sha
+from resumed.restore.wording import one_line, operation_name, short_path, short_sha
+
+NOT_COMMITTED = "Ignored files (.env, node_modules) and uncommitted edits will be missing."
 
 
 def place_question(state: WorktreeState, place: Place, seen: Seen, target: Target) -> Drift:
@@ -23,7 +27,7 @@ def place_question(state: WorktreeState, place: Place, seen: Seen, target: Targe
     return asked(
         kind,
         wording,
-        differences=_differences(state, here, seen, target),
+        differences=_differences(state, place, here, seen, target),
         facts={
             "root": state.root,
             "here": target.here.root,
@@ -33,6 +37,7 @@ def place_question(state: WorktreeState, place: Place, seen: Seen, target: Targe
             "hereBranch": (here.branch or "") if here else "",
             "hereSha": (here.sha or "") if here else "",
             "newFolder": free_candidate(state, place, seen) or "",
+            "locked": "" if (locked := _locked(place, seen, target)) is None else f"locked {locked}".strip(),
         },
     )
 
@@ -68,15 +73,16 @@ def _worktree_removed(state: WorktreeState, place: Place, seen: Seen, target: Ta
     where = short_path(state.root, *homes)
     gone = branch_is_gone(state, place, seen)
     if branch is not None:
-        kept = f"Branch {state.branch} still exists{_moved_on(state, branch)}. "
+        kept = f" Branch {state.branch} still exists.{branch_moved(state, place, seen)}"
     elif gone:
-        kept = f"Branch {state.branch} is gone too. "
+        kept = f" Branch {state.branch} is gone too."
     else:
         kept = ""
     candidate = free_candidate(state, place, seen)
-    labels = {"recreate": "Recreate it at the same place"}
+    again = f", with {state.branch} made again at {short_sha(state.sha)}" if gone and state.sha else ""
+    labels = {"recreate": f"Recreate it at the same place{again}"}
     if candidate is not None:
-        labels["newWorktree"] = f"Make it at {short_path(candidate, *homes)}"
+        labels["newWorktree"] = f"Make it at {short_path(candidate, *homes)}{again}"
     obstacle: dict[str, str] = {}
     if branch is not None and branch.checked_out_at == place.top:
         obstacle = {"newWorktree": f"{state.branch} still belongs to the deleted folder"}
@@ -90,23 +96,28 @@ def _worktree_removed(state: WorktreeState, place: Place, seen: Seen, target: Ta
     at_path = seen.get(FolderProbe(state.root))
     if isinstance(at_path, FolderSeen) and at_path.kind == "file":
         obstacle = {"recreate": f"a file is in the way at {where}", **obstacle}
+    locked = _locked(place, seen, target)
+    if locked is not None:
+        why = f" ({one_line(locked)})" if locked else ""
+        command = f"git worktree unlock {shlex.quote(place.top)}"
+        obstacle = {"recreate": f"git keeps it locked{why}. Free it with `{command}`", **obstacle}
+    lacking = folder_lacking(branch.sha if branch else state.sha, state, place, seen)
     return Wording(
         title="The worktree it ran in was deleted."
         if place.certain
         else "The folder it ran in is gone; it looks like a deleted worktree.",
-        reason=f"It was {where}. {kept}Your checkout {short_path(target.here.root, *homes)} is not touched.",
+        reason=f"It was {where}.{kept} Your checkout {short_path(target.here.root, *homes)} is not touched.",
         labels=labels,
-        details={"recreate": "Ignored files (.env, node_modules) and uncommitted edits will be missing."},
+        details={"recreate": f"{NOT_COMMITTED}{lacking}", "newWorktree": lacking.strip()},
         not_possible=obstacle,
     )
 
 
-def _moved_on(state: WorktreeState, branch: BranchSeen) -> str:
-    """The commit that a new folder would get, where it is not the recorded one."""
-    if branch.sha is None or state.sha in (None, branch.sha):
-        return ""
-    recorded = "when the run began" if state.sha_as_of == "start" else "in the record"
-    return f", at {short_sha(branch.sha)} now ({recorded}: {short_sha(state.sha)})"
+def _locked(place: Place, seen: Seen, target: Target) -> str | None:
+    """Git's reason to keep the registered work tree; `None` when it is not locked."""
+    here = _here(seen, target)
+    entries = here.worktrees if here is not None else ()
+    return next((entry.locked for entry in entries if entry.path == place.top), None)
 
 
 def _lost(state: WorktreeState, place: Place, seen: Seen, target: Target) -> Wording:
@@ -150,7 +161,7 @@ def _lost_folder(state: WorktreeState, seen: Seen) -> str:
 
 
 def _differences(
-    state: WorktreeState, here: RepositorySeen | None, seen: Seen, target: Target
+    state: WorktreeState, place: Place, here: RepositorySeen | None, seen: Seen, target: Target
 ) -> tuple[Difference, ...]:
     homes = target.here.homes
     recorded, now = short_path(_lost_folder(state, seen), *homes), short_path(target.here.root, *homes)
@@ -166,6 +177,8 @@ def _differences(
     if state.branch or (here and here.branch):
         head = head_now(here) if here else "none"
         rows.append(Difference(what="branch", recorded=head_then(state), now=head))
+    if place.kind is DriftKind.WORKTREE_REMOVED:
+        rows += branch_moved_row(state, place, seen)
     return tuple(rows)
 
 

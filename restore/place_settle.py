@@ -9,14 +9,13 @@ from resumed.restore.place import (
     WorktreeState,
     as_recorded,
     canonical,
-    folder_in,
     free_candidate,
-    is_gone,
     judge,
     recorded_tops,
     within,
 )
 from resumed.restore.place_head import branch_at, branch_drift, branch_is_gone, commit_drift, switchable
+from resumed.restore.place_inner import folder_at, folder_now
 from resumed.restore.probes import RepositoryProbe, RepositorySeen, Seen, SwitchSeen
 from resumed.restore.steps import AddWorktree, HeadAt, PathAbsent, RemoveWorktree, Step, SwitchBranch
 from resumed.restore.subsystem import Choices, Target
@@ -45,12 +44,12 @@ def settle(state: WorktreeState, seen: Seen, choices: Choices, target: Target) -
     target = _based(target, state, place)
     if chosen(choices, DriftKind.SILENT_SWITCH) == LAST:
         return _last(state, seen, target)
-    new = _new_folder(state, place, seen, choices)
+    new = new_folder(state, place, seen, choices)
     if new is not None:
         return msgspec.structs.replace(
             target,
             root=new.path,
-            cwd=_folder_in(new.path, state, target),
+            cwd=folder_at(new.path, new.sha, state, place, seen, target),
             branch=new.branch,
             sha=new.sha,
             repository=new.repository,
@@ -68,7 +67,7 @@ def settle(state: WorktreeState, seen: Seen, choices: Choices, target: Target) -
         return msgspec.structs.replace(
             target,
             root=place.base,
-            cwd=_folder_in(place.base, state, target),
+            cwd=folder_at(place.base, branch.sha, state, place, seen, target),
             branch=state.branch,
             sha=branch.sha,
             worktree_id=place.repository.worktree_id if place.repository else None,
@@ -86,7 +85,7 @@ def move(state: WorktreeState, place: Place, seen: Seen, choices: Choices, targe
     """The step that changes the repository, if the answers need one."""
     if chosen(choices, DriftKind.SILENT_SWITCH) == LAST:
         return None
-    new = _new_folder(state, place, seen, choices)
+    new = new_folder(state, place, seen, choices)
     if new is not None:
         where = short_path(new.path, *target.here.homes)
         on = new.branch or short_sha(new.sha)
@@ -153,7 +152,8 @@ def _answer(choices: Choices, *kinds: DriftKind) -> str | None:
     return next((choice for kind in kinds if (choice := chosen(choices, kind)) is not None), None)
 
 
-def _new_folder(state: WorktreeState, place: Place, seen: Seen, choices: Choices) -> AddWorktree | None:
+def new_folder(state: WorktreeState, place: Place, seen: Seen, choices: Choices) -> AddWorktree | None:
+    """The work tree that the answers ask to make; `None` when they ask for none, or it can't be made."""
     choice = _answer(choices, *PLACE_KINDS)
     if choice not in ("recreate", "newWorktree") or place.source is None:
         return None
@@ -191,11 +191,10 @@ def _last(state: WorktreeState, seen: Seen, target: Target) -> Target | None:
 def _at(target: Target, root: str, state: WorktreeState, seen: Seen, anchor: str) -> Target:
     there = seen.get(RepositoryProbe(anchor))
     repository = there if isinstance(there, RepositorySeen) else None
-    folder = _folder_in(root, state, target)
     return msgspec.structs.replace(
         target,
         root=root,
-        cwd=root if is_gone(folder, seen) else folder,
+        cwd=folder_now(root, state, seen, target),
         branch=repository.branch if repository else None,
         sha=repository.sha if repository else None,
         worktree_id=repository.worktree_id if repository else None,
@@ -205,7 +204,3 @@ def _at(target: Target, root: str, state: WorktreeState, seen: Seen, anchor: str
 def _based(target: Target, state: WorktreeState, place: Place) -> Target:
     recorded, resolved = recorded_tops(state, place)
     return msgspec.structs.replace(target, recorded_root=recorded, canonical_root=resolved)
-
-
-def _folder_in(root: str, state: WorktreeState, target: Target) -> str:
-    return folder_in(root, state, (target.recorded_root, target.canonical_root))

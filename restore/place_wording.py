@@ -2,9 +2,18 @@
 
 from resumed.protocol.restore import Difference, Drift, DriftKind
 from resumed.restore.drift import CANCEL, Wording, asked
-from resumed.restore.place import Place, WorktreeState, free_candidate
+from resumed.restore.place import Place, WorktreeState, free_candidate, is_gone
 from resumed.restore.place_head import branch_at, commit_is_gone, relation, switchable
-from resumed.restore.place_names import folder_words, head_now, head_then, is_elsewhere, where_words
+from resumed.restore.place_names import (
+    branch_moved,
+    branch_moved_row,
+    folder_lacking,
+    folder_words,
+    head_now,
+    head_then,
+    is_elsewhere,
+    where_words,
+)
 from resumed.restore.probes import FolderProbe, FolderSeen, RepositoryProbe, RepositorySeen, Seen
 from resumed.restore.subsystem import Target
 from resumed.restore.wording import (
@@ -73,18 +82,12 @@ def branch_question(kind: DriftKind, state: WorktreeState, place: Place, seen: S
         Wording(
             title=_branch_title(kind, state, place, target),
             reason=f"It was on {state.branch}; {folder_words(place, target)} is on "
-            f"{_on_now(repository)}.{_files_words(place, target)}",
+            f"{_on_now(repository)}.{branch_moved(state, place, seen)}{_files_words(place, target)}",
             labels=_branch_labels(kind, state, place, seen, target),
-            details=_branch_details(place, target),
+            details=_branch_details(state, place, seen, target),
             not_possible=_branch_obstacles(kind, state, place, seen, target),
         ),
-        differences=(
-            Difference(
-                what="branch",
-                recorded=head_then(state),
-                now=head_now(repository) if repository is not None else "not known",
-            ),
-        ),
+        differences=_branch_differences(state, place, seen),
         facts={
             "branch": (repository.branch or "") if repository else "",
             "sha": (repository.sha or "") if repository else "",
@@ -115,7 +118,10 @@ def commit(
             "stay": "Continue and tell the agent what changed",
             "newWorktree": f"Open the recorded commit {then_words} in a new folder{beside}",
         },
-        details={"newWorktree": f"On no branch. {here} stays as it is."},
+        details={
+            "newWorktree": f"On no branch. {here} stays as it is."
+            f"{folder_lacking(state.sha, state, place, seen)}"
+        },
         not_possible={} if candidate else {"newWorktree": NO_NAME},
     )
     differences = (Difference(what="commit", recorded=then_words, now=now_words),)
@@ -214,11 +220,25 @@ def _branch_labels(
     return labels
 
 
-def _branch_details(place: Place, target: Target) -> dict[str, str]:
+def _branch_details(state: WorktreeState, place: Place, seen: Seen, target: Target) -> dict[str, str]:
     here = short_path(place.base or target.here.root, *target.here.homes)
     differ = target.files_differ
     stay = f"{count(len(differ), 'file')} it edited will differ." if differ else ""
-    return {"newWorktree": f"{here} stays as it is.", "stay": stay}
+    if is_gone(state.cwd, seen):
+        stay = f"{stay} {short_path(state.cwd, *target.here.homes)}, where it worked, is not there."
+    branch = branch_at(state, place, seen)
+    lacking = folder_lacking(branch.sha if branch else state.sha, state, place, seen)
+    return {
+        "newWorktree": f"{here} stays as it is.{lacking}",
+        "switch": lacking.strip(),
+        "stay": stay.strip(),
+    }
+
+
+def _branch_differences(state: WorktreeState, place: Place, seen: Seen) -> tuple[Difference, ...]:
+    now = head_now(place.repository) if place.repository is not None else "not known"
+    row = Difference(what="branch", recorded=head_then(state), now=now)
+    return (row, *branch_moved_row(state, place, seen))
 
 
 def _branch_obstacles(

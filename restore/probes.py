@@ -38,10 +38,11 @@ class CommitProbe(Probe, frozen=True):
 
 
 class HistoryProbe(Probe, frozen=True):
-    """How does `sha` relate to HEAD of the work tree at `path`? Slow."""
+    """How does `sha` relate to HEAD of the work tree at `path`, or to the `branch` there? Slow."""
 
     path: str
     sha: str
+    branch: str | None = None
 
 
 class SwitchProbe(Probe, frozen=True):
@@ -99,12 +100,14 @@ class NoRepository(Observation, frozen=True):
 
 
 class WorktreeEntry(msgspec.Struct, frozen=True):
-    """One registered work tree. `gone`: it is registered, but its folder is not there."""
+    """One registered work tree. `gone`: it is registered, but its folder is not there. `locked`: why
+    git was told to keep it, empty without a reason; `None` when it was not."""
 
     path: str
     branch: str | None
     sha: str | None
     gone: bool
+    locked: str | None = None
 
 
 class RepositorySeen(Observation, frozen=True, kw_only=True):
@@ -147,7 +150,7 @@ class CommitSeen(Observation, frozen=True):
 
 
 class HistorySeen(Observation, frozen=True):
-    """`same`, `ancestor` (of HEAD), `descendant` (HEAD is behind it) or `diverged`."""
+    """`same`, `ancestor` (of HEAD or the branch), `descendant` (that is behind it) or `diverged`."""
 
     relation: str
 

@@ -224,7 +224,8 @@ def _handover(findings: Findings) -> str:
     told = [line for name in findings.order for line in findings.restorations[name].told]
     if not told:
         return ""
-    root = short_path(findings.target.root or "", *findings.context.here.homes)
+    folder = findings.target.cwd or findings.target.root or ""
+    root = short_path(folder, *findings.context.here.homes)
     head = f"You were interrupted and continue in {visible(root)}. What changed since you stopped:"
     # A file may be named as its maker pleases; a line of the note is always ours.
     return "\n".join((head, *(f"- {visible(line)}" for line in dict.fromkeys(told))))

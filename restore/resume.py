@@ -19,7 +19,7 @@ from resumed.restore.events.journal import RestoreClosed, RestorePlanned
 from resumed.restore.launch import launch_facts
 from resumed.restore.operation_files import doubtful_paths
 from resumed.restore.order import in_restore_order
-from resumed.restore.place import later_probes
+from resumed.restore.place_looks import later_probes
 from resumed.restore.probes import Seen
 from resumed.restore.report import Findings, build_report
 from resumed.restore.snapshot import Record

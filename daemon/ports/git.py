@@ -60,18 +60,23 @@ class Git:
         tree = await self._objects.commit_tree(await self._place(path), sha)
         return CommitSeen(present=tree is not None, tree=tree)
 
-    async def history(self, path: str, sha: str) -> HistorySeen:
-        """How the commit relates to HEAD. A missing commit or a cut history is not known."""
+    async def history(self, path: str, sha: str, branch: str | None = None) -> HistorySeen:
+        """How the commit relates to HEAD, or to the branch. A missing commit or a cut history is not
+        known."""
         place = await self._place(path)
         if await self._objects.commit_tree(place, sha) is None:
             raise GitFailed(f"commit {sha} is not in this repository")
-        head = await self._objects.head(place)
-        if head.sha is None:
-            raise GitFailed("there is no commit on this branch yet")
-        if head.sha == sha:
+        if branch is None:
+            tip, missing = (await self._objects.head(place)).sha, "there is no commit on this branch yet"
+        else:
+            tip = await self._objects.branch(place, branch)
+            missing = f"there is no branch {printable(branch)}"
+        if tip is None:
+            raise GitFailed(missing)
+        if tip == sha:
             return HistorySeen("same")
         older, newer = await asyncio.gather(
-            self._is_ancestor(place, sha, head.sha), self._is_ancestor(place, head.sha, sha)
+            self._is_ancestor(place, sha, tip), self._is_ancestor(place, tip, sha)
         )
         if older or newer:
             return HistorySeen("ancestor" if older else "descendant")

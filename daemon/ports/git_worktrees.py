@@ -46,7 +46,13 @@ def _entry(block: dict[str, str]) -> WorktreeEntry:
     if branch is None and not gone:
         branch = _branch_in_progress(path)
     sha = block.get("HEAD", "")
-    return WorktreeEntry(path=path, branch=branch, sha=sha if sha.strip("0") else None, gone=gone)
+    return WorktreeEntry(
+        path=path,
+        branch=branch,
+        sha=sha if sha.strip("0") else None,
+        gone=gone,
+        locked=block.get("locked"),
+    )
 
 
 def _is_there(path: str) -> bool:

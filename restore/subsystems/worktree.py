@@ -17,8 +17,9 @@ from resumed.restore.events.journal import RestoreClosed
 from resumed.restore.events.session import SessionMeta, WorktreeBound
 from resumed.restore.events.worktree import WorktreeMeta
 from resumed.restore.lifecycle import RESUME
-from resumed.restore.place import Left, Place, WorktreeState, judge, place_probes, strayed
+from resumed.restore.place import Left, Place, WorktreeState, judge, strayed
 from resumed.restore.place_head import branch_drift, commit_drift, tree_equal
+from resumed.restore.place_looks import place_probes
 from resumed.restore.probes import AnyProbe, Seen
 from resumed.restore.steps import RecordState, Step
 from resumed.restore.subsystem import Choices, Restoration, Target
@@ -90,7 +91,7 @@ class Worktree:
         return Restoration(
             status=Status.RESTORED,
             reason="as you chose" if own else "as recorded",
-            summary=place_outcome.summary(state, place, choices, target),
+            summary=place_outcome.summary(state, place, seen, choices, target),
             steps=steps,
             told=place_outcome.told(state, place, seen, choices, target),
             unknown=place_unknowns(state, seen, target),
@@ -145,13 +146,22 @@ def _leave(state: WorktreeState, bound: WorktreeBound) -> None:
     """What a new place does to what is known of the old one. Another work tree never inherits an id."""
     if not state.restoring:
         state.left = None
-    elif state.left is None:
-        state.left = Left(root=state.root, branch=state.branch, sha=state.sha, made=bound.made)
-    elif bound.made:
-        state.left = msgspec.structs.replace(state.left, made=True)
+    else:
+        left = state.left or Left(root=state.root, branch=state.branch, sha=state.sha)
+        state.left = msgspec.structs.replace(
+            left,
+            made=(bound.root or bound.cwd) if bound.made else left.made,
+            inside=left.inside or _worked_without(state, bound),
+        )
     if bound.worktree_id is not None or bound.made or bound.moved_from:
         state.worktree_id = bound.worktree_id
         state.kind = "linked" if bound.made else state.kinds.get(bound.worktree_id or "", "")
+
+
+def _worked_without(state: WorktreeState, bound: WorktreeBound) -> str:
+    """The folder inside the root where it worked, relative, if it now goes on at the top level."""
+    inside = state.cwd.removeprefix(state.root.rstrip("/") + "/")
+    return inside if inside != state.cwd and bound.cwd == bound.root else ""
 
 
 def _bound(target: Target, choices: Choices) -> dict[str, object]:

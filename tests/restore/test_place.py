@@ -7,33 +7,28 @@ from resumed.restore.place import (
     as_recorded,
     candidates,
     canonical,
-    folder_in,
     free_candidate,
     judge,
-    later_probes,
-    place_probes,
     recorded_tops,
     same_repository,
     strayed,
     within,
 )
+from resumed.restore.place_looks import place_probes
 from resumed.restore.probes import (
     AnyObservation,
-    BranchProbe,
     CommitProbe,
     FolderProbe,
     FolderSeen,
-    HistoryProbe,
     NoRepository,
     RepositoryProbe,
     RepositorySeen,
     Seen,
-    SwitchProbe,
     Unseen,
 )
 from tests.support.looks import look, state_of, target_at, without
 from tests.support.situations import MOVED_TO, SITUATIONS, worktree_removed
-from tests.support.story import BRANCH, REPO_A, REPO_B, Story, linked_path, payments
+from tests.support.story import REPO_A, REPO_B, Story, linked_path, payments
 
 PLACES = {
     DriftKind.OTHER_PROJECT: (DriftKind.OTHER_PROJECT, REPO_A),
@@ -50,25 +45,6 @@ def test_what_became_of_the_place(kind: DriftKind) -> None:
     story, root = SITUATIONS[kind]()
     _, _, place = look(story, root)
     assert (place.kind, place.base) == PLACES.get(kind, (None, REPO_A))
-
-
-def test_everything_the_judgement_needs_is_looked_at_once() -> None:
-    state, target = state_of(payments()), target_at(REPO_B)
-    probes = place_probes(state, target)
-    assert len(set(probes)) == len(probes)
-    for root in (REPO_A, REPO_B):
-        for probe in (
-            RepositoryProbe(root),
-            BranchProbe(root, BRANCH),
-            SwitchProbe(root, BRANCH),
-            CommitProbe(root, state.sha or ""),
-            HistoryProbe(root, state.sha or ""),
-        ):
-            assert probe in probes
-    bare = WorktreeState(root=REPO_A, cwd=REPO_A)
-    assert {type(probe) for probe in place_probes(bare, target)} == {FolderProbe, RepositoryProbe}
-    silent = msgspec.structs.replace(bare, silent=["/x"], last_folder="/x")
-    assert RepositoryProbe("/x") in place_probes(silent, target)
 
 
 def test_what_could_not_be_seen_is_never_the_recorded_place() -> None:
@@ -198,20 +174,6 @@ def test_names_for_a_new_folder() -> None:
     assert free_candidate(state, place, taken | {FolderProbe(third): dangling}) is None
 
 
-@pytest.mark.parametrize(
-    ("cwd", "inside"),
-    [
-        (REPO_A, "/new"),
-        (f"{REPO_A}/a/b", "/new/a/b"),
-        ("/real/repo-a/a", "/new/a"),
-        (f"{REPO_A}-2", "/new"),
-        ("/elsewhere", "/new"),
-    ],
-)
-def test_the_folder_inside_the_work_tree_stays_the_same(cwd: str, inside: str) -> None:
-    assert folder_in("/new", WorktreeState(root=cwd, cwd=cwd), (REPO_A, "/real/repo-a", "")) == inside
-
-
 def test_what_recorded_paths_are_relative_to() -> None:
     story = payments()
     state, _, place = look(story, REPO_A)
@@ -287,17 +249,3 @@ def test_the_same_folder_by_another_name_is_no_change_of_folder() -> None:
     assert canonical("/never/looked/at", seen) == "/never/looked/at"
     away = msgspec.structs.replace(state, silent=[REPO_A, REPO_B], last_folder=REPO_B)
     assert strayed(away, story.world.observe(place_probes(away, target_at(REPO_A))))
-
-
-def test_names_beside_a_place_that_only_the_first_look_found() -> None:
-    story = payments()
-    state, target = through_a_link(story), target_at(REPO_B)
-    seen = story.world.observe(place_probes(state, target))
-    more = later_probes(state, seen, target)
-    assert more == tuple(FolderProbe(name) for name in candidates(REPO_A, state))
-    assert free_candidate(state, judge(state, seen, target), seen) is None
-    both = seen | story.world.observe(more)
-    assert free_candidate(state, judge(state, both, target), both) == candidates(REPO_A, state)[0]
-    assert later_probes(state, both, target) == ()
-    plain = state_of(story)
-    assert later_probes(plain, story.world.observe(place_probes(plain, target)), target) == ()

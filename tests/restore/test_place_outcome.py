@@ -25,7 +25,7 @@ def settled(situation: Situation, **answers: str) -> tuple[str, tuple[str, ...]]
     at = settle(state, seen, choices, target)
     assert at is not None
     place = judge(state, seen, target)
-    summary = place_outcome.summary(state, place, choices, at)
+    summary = place_outcome.summary(state, place, seen, choices, at)
     return summary, place_outcome.told(state, place, seen, choices, at)
 
 
@@ -144,3 +144,14 @@ def test_what_an_agent_took_up_is_not_told_again() -> None:
     taken_up = moved_beside(RestoreClosed(restore_id="r", outcome="restored"))
     assert settled(taken_up) == (f"~/repo-a.fix-payment, {BRANCH}, {SHA}", ())
     assert event(resume_meta()).payload == resume_meta()
+
+
+def test_a_branch_that_was_made_again_is_said() -> None:
+    story, root = SITUATIONS[DriftKind.WORKTREE_REMOVED]()
+    del story.payments.branches[BRANCH]
+    summary, told = settled((story, root), worktreeRemoved="recreate")
+    assert summary == f"~/repo-a.wt, {BRANCH}, {SHA} (made new, as is the branch)"
+    assert told == (
+        "This folder was made new.",
+        f"The branch {BRANCH} was gone and was made again at {SHA}.",
+    )

@@ -3,7 +3,7 @@ import re
 import msgspec
 import pytest
 
-from resumed.protocol.restore import Choice, Drift, DriftKind
+from resumed.protocol.restore import Choice, Difference, Drift, DriftKind
 from resumed.restore.place import judge
 from resumed.restore.place_question import place_question
 from resumed.restore.probes import BranchProbe, CommitProbe, FolderProbe, FolderSeen
@@ -164,8 +164,10 @@ def test_a_branch_that_moved_since_is_said_before_it_is_checked_out() -> None:
     assert "still exists. " in question(story, root).reason
     story.payments.commit(BRANCH, {}, old)
     new = story.payments.branches[BRANCH]
-    expected = f"Branch fix/payment still exists, at {new[:7]} now (when the run began: {old[:7]}). "
-    assert expected in question(story, root).reason
+    moved = f"it is at {new[:7]} now (when the run began: {old[:7]}). "
+    asked = question(story, root)
+    assert f"Branch fix/payment still exists. fix/payment has new commits since: {moved}" in asked.reason
+    assert Difference(what="commit", recorded=old[:7], now=f"{new[:7]} on fix/payment") in asked.differences
 
 
 def test_an_answer_counts_only_for_the_same_branch_and_folder() -> None:
@@ -219,3 +221,37 @@ def test_a_folder_that_is_gone_may_be_relinked_where_the_repository_is_the_same(
     drift = place_question(record, judge(record, seen, target), seen, target)
     assert (drift.kind, [each.id for each in drift.choices]) == (DriftKind.GONE, ["relink", "readOnly"])
     assert drift.suggested == "readOnly"
+
+
+@pytest.mark.parametrize(
+    ("locked", "why"),
+    [("", "git keeps it locked. Free"), ("on a\ndisk", "git keeps it locked (on a disk). Free")],
+)
+def test_a_locked_work_tree_is_not_offered_before_it_is_unlocked(locked: str, why: str) -> None:
+    story, root = SITUATIONS[DriftKind.WORKTREE_REMOVED]()
+    story.payments.trees[linked_path()].locked = locked
+    asked = question(story, root)
+    obstacle = choice(asked, "recreate").not_possible
+    assert obstacle == f"{why} it with `git worktree unlock {linked_path()}`"
+    assert asked.suggested == "readOnly"
+    story.payments.trees[linked_path()].locked = None
+    assert question(story, root).facts != asked.facts
+
+
+def test_a_branch_that_would_be_made_again_is_named_before() -> None:
+    story, root = SITUATIONS[DriftKind.WORKTREE_REMOVED]()
+    del story.payments.branches[BRANCH]
+    again = f", with fix/payment made again at {story.recorded_sha()[:7]}"
+    asked = question(story, root)
+    assert choice(asked, "recreate").label == f"Recreate it at the same place{again}"
+    assert choice(asked, "newWorktree").label.endswith(again)
+
+
+def test_a_folder_inside_that_would_be_missing_is_named_before() -> None:
+    story, root = SITUATIONS[DriftKind.WORKTREE_REMOVED]()
+    target, state = target_at(root), state_of(story)
+    inner = msgspec.structs.replace(state, cwd=f"{linked_path()}/build", root_recorded=True)
+    seen = observed(story, inner, target)
+    asked = place_question(inner, judge(inner, seen, target), seen, target)
+    assert choice(asked, "recreate").detail.endswith("missing. build, where it worked, is not there.")
+    assert choice(asked, "newWorktree").detail == "build, where it worked, is not there."

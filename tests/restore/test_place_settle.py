@@ -73,7 +73,7 @@ def test_the_folder_inside_that_it_worked_in_is_asked_about_when_it_is_gone() ->
     assert target is not None
     assert (target.root, target.cwd, step) == (REPO_A, REPO_A, None)
     notes = told(state, place, seen, chose(DriftKind.GONE, "relink"), target)
-    assert notes == ("~/repo-a/sub, where you worked, is gone.",)
+    assert notes == ("This folder has no sub, where you worked.",)
 
 
 def test_where_everything_is_as_recorded_nothing_is_moved() -> None:

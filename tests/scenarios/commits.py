@@ -3,7 +3,7 @@
 from resumed.protocol.restore import DriftKind, Outcome
 from tests.support.repository import Repository
 from tests.support.scenario import NOTHING, After, Scenario
-from tests.support.world import World
+from tests.support.world import Work, World
 
 NEW = "payments.fix-payment"
 
@@ -22,6 +22,21 @@ async def _branch_differs(world: World) -> str:
 async def _branch_differs_uncommitted(world: World) -> str:
     thread = await _branch_differs(world)
     Repository(world.home / "payments").write({"rounding.py": "half = 0.25\n"})
+    return thread
+
+
+async def _branch_differs_rewritten(world: World) -> str:
+    thread, repository = await _worked(world)
+    repository.git("commit", "--quiet", "--amend", "--message", "better words")
+    repository.git("switch", "--quiet", "main")
+    return thread
+
+
+async def _branch_differs_inside(world: World) -> str:
+    repository = world.payments()
+    repository.commit({"packages/api/app.py": "print()\n"}, "an api")
+    thread = await world.work("payments", Work(inside="packages/api"))
+    repository.git("switch", "--quiet", "main")
     return thread
 
 
@@ -131,6 +146,28 @@ SCENARIOS = (
         _branch_differs_uncommitted,
         choices={"newWorktree": After(made={NEW: "fix/payment"}), "stay": NOTHING},
         blocked=("switch",),
+        starts=_ON_NEW,
+    ),
+    Scenario(
+        "branch_differs_rewritten",
+        DriftKind.BRANCH_DIFFERS,
+        _branch_differs_rewritten,
+        choices={
+            "newWorktree": After(made={NEW: "fix/payment"}),
+            "switch": After(switched={"payments": "fix/payment"}),
+            "stay": NOTHING,
+        },
+        starts=_ON_NEW,
+    ),
+    Scenario(
+        "branch_differs_inside",
+        DriftKind.BRANCH_DIFFERS,
+        _branch_differs_inside,
+        choices={
+            "newWorktree": After(made={NEW: "fix/payment"}),
+            "switch": After(switched={"payments": "fix/payment"}),
+            "stay": NOTHING,
+        },
         starts=_ON_NEW,
     ),
     Scenario(

@@ -67,6 +67,17 @@ async def _worktree_removed_with_branch(world: World) -> str:
     return thread
 
 
+async def _worktree_removed_locked(world: World) -> str:
+    repository = world.payments()
+    repository.git("switch", "--quiet", "main")
+    linked = repository.worktree(world.home / "payments-fix", "fix/payment")
+    repository.git("worktree", "lock", "--reason", "on a removable disk", str(linked.root))
+    thread = await world.work("payments-fix")
+    world.let_go()
+    shutil.rmtree(linked.root)
+    return thread
+
+
 async def _stub(world: World) -> str:
     repository = world.payments()
     repository.git("switch", "--quiet", "main")
@@ -168,6 +179,12 @@ SCENARIOS = (
             "newWorktree": After(made={"payments-fix.fix-payment": "fix/payment"}, branches=("fix/payment",)),
         },
         starts={"recreate": "payments-fix", "newWorktree": "payments-fix.fix-payment"},
+    ),
+    Scenario(
+        "worktree_removed_locked",
+        DriftKind.WORKTREE_REMOVED,
+        _worktree_removed_locked,
+        blocked=("recreate", "newWorktree"),
     ),
     Scenario("stub", DriftKind.STUB, _stub, choices={"relink": NOTHING}),
     Scenario("stub_inside", DriftKind.STUB, _stub_inside, choices={"relink": NOTHING}),

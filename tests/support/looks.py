@@ -1,6 +1,7 @@
 """Looks at the recorded place of a story: everything that is seen, and what is judged from it."""
 
-from resumed.restore.place import Place, WorktreeState, judge, later_probes, place_probes
+from resumed.restore.place import Place, WorktreeState, judge
+from resumed.restore.place_looks import later_probes, place_probes
 from resumed.restore.probes import Seen, Unseen
 from resumed.restore.subsystem import Here, Target
 from tests.support.story import Story

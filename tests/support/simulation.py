@@ -50,7 +50,7 @@ def digest(content: bytes) -> str:
 @dataclass
 class Checkout:
     """One work tree. `branch` of `None` is a detached HEAD; `sha` of `None` an unborn branch. Without
-    `present` it is only registered: its folder was deleted."""
+    `present` it is only registered: its folder was deleted. `locked` is git's reason to keep it."""
 
     branch: str | None
     sha: str | None
@@ -58,6 +58,7 @@ class Checkout:
     in_progress: str | None = None
     worktree_id: str | None = None
     present: bool = True
+    locked: str | None = None
 
 
 @dataclass
@@ -213,12 +214,16 @@ class World:
                 return BranchSeen(sha=repository.branches.get(branch), checked_out_at=at)
             case CommitProbe(sha=sha):
                 return CommitSeen(sha in repository.commits, _tree_id(repository, sha))
-            case HistoryProbe(sha=sha):
-                return HistorySeen(_relation(repository, sha, repository.trees[top].sha))
+            case HistoryProbe(sha=sha, branch=branch):
+                tip = repository.trees[top].sha if branch is None else repository.branches.get(branch)
+                return HistorySeen(_relation(repository, sha, tip))
             case SwitchProbe(branch=branch):
                 return self._in_the_way(repository, top, repository.branches.get(branch))
             case TreeFileProbe(sha=sha, relative=relative):
-                return _file(_tree(repository, sha).get(relative))
+                tree = _tree(repository, sha)
+                if any(name.startswith(f"{relative}/") for name in tree):
+                    return FileSeen(kind="folder")
+                return _file(tree.get(relative))
             case _:
                 raise AssertionError(probe)
 
@@ -249,7 +254,7 @@ class World:
             repo_id=repository.repo_id,
             worktree_id=tree.worktree_id,
             worktrees=tuple(
-                WorktreeEntry(each, known.branch, known.sha, not known.present)
+                WorktreeEntry(each, known.branch, known.sha, not known.present, known.locked)
                 for each, known in sorted(repository.trees.items())
             ),
         )

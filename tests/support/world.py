@@ -60,7 +60,8 @@ class State:
 @dataclass(frozen=True)
 class Work:
     """What a direct agent did before it stopped. `cut_off` is a call (tool, kind, path or command)
-    that was announced and never ended; such a run is not ended either."""
+    that was announced and never ended; such a run is not ended either. `inside` is the folder in the
+    checkout where it ran."""
 
     name: str = "Fix payment rounding"
     edits: Mapping[str, str] = field(default_factory=lambda: EDITS)
@@ -69,6 +70,7 @@ class Work:
     sandbox: str = "workspace-write"
     mode: str = "normal"
     cut_off: tuple[str, str, str] | None = None
+    inside: str = ""
 
 
 class World:
@@ -131,7 +133,7 @@ class World:
                 "session/start",
                 SessionStartParams(
                     agent=AgentInfo(name="acme", version="1.0"),
-                    cwd=str(place.root),
+                    cwd=str(place.root / work.inside),
                     name=work.name,
                     model="acme-large",
                     permissions=permissions,

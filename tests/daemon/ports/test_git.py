@@ -174,6 +174,11 @@ async def test_history(tmp_path: Path) -> None:
     assert await git.history(root, second) == HistorySeen("diverged")
     with pytest.raises(GitFailed, match="not in this repository"):
         await git.history(root, MISSING)
+    project.git("switch", "--quiet", "main")
+    assert await git.history(root, second, "feature") == HistorySeen("diverged")
+    assert await git.history(root, first, "feature") == HistorySeen("ancestor")
+    with pytest.raises(GitFailed, match="no branch"):
+        await git.history(root, first, "not-there")
 
 
 async def test_history_of_a_shallow_clone_is_not_called_diverged(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ async def test_gone_locked_and_detached(tmp_path: Path) -> None:
         WorktreeEntry(str(project.root), "main", head, False),
         WorktreeEntry(str(tmp_path / "detached"), None, head, False),
         WorktreeEntry(str(gone.root), "feature", feature, True),
-        WorktreeEntry(str(locked.root), "other", head, True),
+        WorktreeEntry(str(locked.root), "other", head, True, "on a\nremovable disk"),
     )
 
 

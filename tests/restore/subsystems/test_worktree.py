@@ -7,7 +7,8 @@ from resumed.restore.events.envelope import Payload
 from resumed.restore.events.journal import RestoreClosed
 from resumed.restore.events.session import GitRef, SessionMeta, WorktreeBound
 from resumed.restore.events.worktree import WorktreeMeta
-from resumed.restore.place import Left, WorktreeState, place_probes
+from resumed.restore.place import Left, WorktreeState
+from resumed.restore.place_looks import place_probes
 from resumed.restore.place_settle import settle
 from resumed.restore.probes import AnyProbe, HistoryProbe, SwitchProbe, Unseen
 from resumed.restore.steps import RecordState
@@ -137,7 +138,7 @@ def test_during_a_rebase_the_commit_is_not_asked_about() -> None:
 def test_what_the_agent_was_told_of_is_known_once_it_took_the_run_up() -> None:
     moved = msgspec.structs.replace(bound("/b", root="/b", branch="b2"), moved_from=("/a",), made=True)
     waiting = state(META, resume_meta(), moved)
-    assert waiting.left == Left(root="/a", branch="b1", sha="s1", made=True)
+    assert waiting.left == Left(root="/a", branch="b1", sha="s1", made="/b")
     assert state(META, resume_meta(), moved, RestoreClosed(restore_id="r", outcome="restored")).left is None
     again = state(META, resume_meta(), moved, resume_meta(), bound("/c", root="/c"))
     assert again.left == waiting.left
