@@ -10,11 +10,11 @@ import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from resumed.daemon.agents.agent import Agent
-from resumed.daemon.agents.reading import prefix_hash
+from resumed.daemon.agents.agent import Agent, ForeignStore
+from resumed.daemon.ingesting import ingested
 from resumed.daemon.leases import Leases
 from resumed.daemon.ports.clock import Clock
-from resumed.daemon.records import agent_active_at
+from resumed.daemon.records import Built, agent_active_at
 from resumed.daemon.row_refresh import refresh_row
 from resumed.daemon.rpc.connection import Client
 from resumed.daemon.storage.streams import Streams
@@ -22,7 +22,7 @@ from resumed.daemon.threads import Threads
 from resumed.protocol.restore import Outcome
 from resumed.restore.events import SCHEMA_VERSION
 from resumed.restore.events.envelope import Event, Payload, Source, SourceKind
-from resumed.restore.events.session import AgentRef, GitRef, Ingested, SessionEnded, SessionMeta
+from resumed.restore.events.session import AgentRef, GitRef, SessionEnded, SessionMeta
 from resumed.restore.events.thread import SessionLinked, ThreadMeta
 from resumed.restore.snapshot import Record
 
@@ -38,16 +38,16 @@ def own_event(payload: Payload, ref: str) -> Event:
 class Frozen:
     """A frozen thread. `root` and `home` say where Resume was pressed."""
 
-    def __init__(self, record: Record, streams: Streams, clock: Clock, workspace: "Here") -> None:
-        self.record = record
-        self.thread_id = record.thread_id
+    def __init__(self, built: Built, streams: Streams, clock: Clock, workspace: "Here") -> None:
+        self.record = built.record
+        self.thread_id = built.record.thread_id
         self.session_id = str(uuid.uuid4())
         self.now = clock.now()
         self.root = workspace.root
         self.home = workspace.home
         self.launcher = workspace.agent.launcher if workspace.agent else None
-        store = workspace.agent.store if workspace.agent else None
-        self._translator_version = store.translator_version if store else 0
+        self._store = workspace.agent.store if workspace.agent else None
+        self._unread = built.unread
         self._streams = streams
         self._workspace_id = workspace.workspace_id
         self._minted = False
@@ -75,8 +75,8 @@ class Frozen:
         link = SessionLinked(session_id=self.session_id, resumed_from=meta.resumed_from)
         await self._streams.append(f"thread:{self.thread_id}", own_event(link, "resume"))
         self._minted = True
-        if record.depends_on is not None:
-            await self.append(await asyncio.to_thread(_ingested, record, self._translator_version))
+        if record.depends_on is not None and self._store is not None and not self._unread:
+            await self._note_what_was_read(Path(record.depends_on), self._store)
 
     async def append(self, *payloads: Payload) -> None:
         """Make events durable in the new run's stream."""
@@ -92,6 +92,12 @@ class Frozen:
         """Give the streams free for another daemon's hand."""
         await self._streams.release(f"session:{self.session_id}")
         await self._streams.release(f"thread:{self.thread_id}")
+
+    async def _note_what_was_read(self, path: Path, store: ForeignStore) -> None:
+        # Not of a file with something missing: what an earlier restore had read of it still counts.
+        offset = self.record.through.get(f"foreign:{path.name}", 0)
+        damaged = self.record.events_damaged
+        await self.append(await asyncio.to_thread(ingested, path, store, offset, damaged))
 
 
 class Here:
@@ -128,14 +134,14 @@ class Freezer:
     @contextlib.asynccontextmanager
     async def freeze(self, thread_id: str) -> AsyncIterator[Frozen]:
         """Read the record of a thread whose lease is held, for a restore."""
-        record = await self._threads.record(thread_id)
+        built = await self._threads.built(thread_id)
         here = Here(
             root=self._threads.root,
             workspace_id=self._threads.workspace_id,
             home=os.path.expanduser("~"),
-            agent=self._threads.agent(record.agent),
+            agent=self._threads.agent(built.record.agent),
         )
-        frozen = Frozen(record, self._streams, self._clock, here)
+        frozen = Frozen(built, self._streams, self._clock, here)
         try:
             yield frozen
         finally:
@@ -162,20 +168,3 @@ async def ensure_thread(streams: Streams, record: Record) -> None:
         if not run.own
     ]
     await streams.create(stream, own_event(meta, "thread"), *links)
-
-
-def _ingested(record: Record, translator_version: int) -> Ingested:
-    path = Path(record.depends_on or "")
-    offset = record.through.get(f"foreign:{path.name}", 0)
-    with path.open("rb") as source:
-        found = os.fstat(source.fileno())
-        prefix = prefix_hash(source, offset)
-    return Ingested(
-        path=str(path),
-        device=found.st_dev,
-        inode=found.st_ino,
-        offset=offset,
-        prefix_hash=prefix,
-        skipped_lines=record.events_damaged,
-        translator_version=translator_version,
-    )

@@ -3,19 +3,20 @@
 A checkpoint of another fold, event schema or translator version is not used.
 """
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from resumed.daemon.agents import AGENTS
-from resumed.daemon.agents.reading import ForeignCursor, prefix_hash
+from resumed.daemon.agents.reading import ForeignCursor, open_plain, prefix_hash
 from resumed.daemon.storage.reader import Position
 from resumed.restore.events import SCHEMA_VERSION
 from resumed.restore.lifecycle import Lifecycle, LifecycleState
 from resumed.restore.subsystems import SUBSYSTEMS
 
-FORMAT = 1
+FORMAT = 2
 
 
 class ForeignPart(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,9 +106,8 @@ def foreign_part(path: Path, cursor: ForeignCursor) -> ForeignPart | None:
     if path.suffix == ".zst":
         return None
     try:
-        with path.open("rb") as source:
-            found = path.stat()
-            prefix = prefix_hash(source, cursor.offset)
+        found = path.stat()
+        prefix = prefix_hash(partial(open_plain, path), cursor.offset)
     except OSError:
         return None
     return ForeignPart(path=str(path), device=found.st_dev, inode=found.st_ino, prefix=prefix, cursor=cursor)

@@ -14,6 +14,7 @@ import msgspec
 
 from resumed.daemon.agents.agent import Agent
 from resumed.daemon.agents.reading import ForeignReading, reason_of
+from resumed.daemon.ingesting import changed, furthest, missing
 from resumed.daemon.record_checkpoint import (
     Checkpoint,
     ForeignPart,
@@ -61,12 +62,12 @@ class Built(msgspec.Struct, frozen=True, kw_only=True):
 class _Parts(msgspec.Struct, kw_only=True):
     """What one build reads from: the readings, and the events of runs held back until judged.
     `agents_own` is the path of the agent's file that own events tell of, empty if they say no path;
-    `agents_own_bytes` is how far a restore has read it before."""
+    `ingested` is what a restore has read of it before."""
 
     own: dict[str, Reading] = {}
     unread: list[str] = []
     agents_own: str | None = None
-    agents_own_bytes: int = 0
+    ingested: Ingested | None = None
     agents_own_unread: bool = False
     foreign: ForeignReading | None = None
     tails: list[list[Event]] = []
@@ -106,13 +107,13 @@ def _build(streams: Streams, source: Source, checkpoint: Checkpoint | None) -> B
         state = lifecycle.apply(state, event)
         latest = max(latest, when)
         count += 1
-    _miss_the_end(source, parts)
+    _compare_with_before(source, parts)
     read = count + (checkpoint.events_read if checkpoint else 0)
     state.thread_id = state.thread_id or source.thread_id
     damage, lost = _damage(parts, checkpoint)
-    fresh, foreign = None, _foreign_part(source, parts)
-    lasting = not parts.provisional and not parts.unread and (foreign is None) == (parts.foreign is None)
-    if count >= MIN_NEW_EVENTS and lasting:
+    worth_keeping = count >= MIN_NEW_EVENTS and not parts.provisional and not parts.unread
+    fresh, foreign = None, _foreign_part(source, parts) if worth_keeping else None
+    if worth_keeping and (foreign is None) == (parts.foreign is None):
         fresh = pack(
             Checkpoint(
                 foreign=foreign,
@@ -174,7 +175,7 @@ def _open_stream(
     for event in events:
         if isinstance(event.payload, Ingested):
             parts.agents_own = event.payload.path
-            parts.agents_own_bytes = max(parts.agents_own_bytes, event.payload.offset)
+            parts.ingested = furthest(parts.ingested, event.payload)
     is_run = stream != f"thread:{source.thread_id}" and stream not in known
     if is_run and aborted(events):
         return True
@@ -237,24 +238,22 @@ def _as_far_as_readable(foreign: ForeignReading, source: Source, parts: _Parts) 
 
 
 def _miss(parts: _Parts, path: str, error: OSError | None) -> None:
-    """Tell that an agent's file is not there (no error), or cannot be read to its end."""
     parts.agents_own_unread = True
-    if error is None or isinstance(error, FileNotFoundError | NotADirectoryError):
-        told = "is gone"
-    else:
-        told = f"cannot be read: {reason_of(error)}"
-    named = f" ({path})" if path else ""
-    parts.unread.append(f"The agent's own file{named} {told}. What only that file held is missing.")
+    parts.unread.append(missing(path, error))
 
 
-def _miss_the_end(source: Source, parts: _Parts) -> None:
-    """Tell that an agent's file has lost what a restore read of it before; it only ever grows."""
-    if parts.foreign is None or parts.agents_own_unread or parts.foreign.offset >= parts.agents_own_bytes:
+def _compare_with_before(source: Source, parts: _Parts) -> None:
+    """Tell that an agent's file has lost what a restore read of it before. What a checkpoint has read
+    was compared then, and the file still begins with it."""
+    if source.path is None or parts.foreign is None or parts.ingested is None or parts.agents_own_unread:
         return
-    there = f"{parts.foreign.offset} of {parts.agents_own_bytes} bytes are there"
-    parts.unread.append(
-        f"The agent's own file ({source.path}) is shorter than it was: {there}. The rest is missing."
-    )
+    try:
+        sentence = changed(source.path, parts.foreign, parts.ingested)
+    except OSError as error:
+        _miss(parts, str(source.path), error)
+        return
+    if sentence is not None:
+        parts.unread.append(sentence)
 
 
 def _when(event: Event) -> str:

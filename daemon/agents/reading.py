@@ -6,6 +6,7 @@ cut off is left for the next reading, since the agent may still be writing it.
 
 import hashlib
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import BinaryIO, Protocol
 
 import msgspec
@@ -14,8 +15,12 @@ from resumed.restore.events.envelope import Event
 
 MAX_LINE = 64 * 1024 * 1024
 _MAX_SENTENCES = 20
-_PREFIX_HEAD = 64 * 1024
-_PREFIX_TAIL = 4 * 1024
+PREFIX_MADE = "ends1:"
+"""Begins every `prefix_hash`: how it was made. One that was made otherwise is not comparable."""
+
+_PREFIX_HEAD = 1 << 20
+_PREFIX_TAIL = 1 << 16
+_BUFFER = 1 << 20
 
 Opener = Callable[[int], BinaryIO]
 
@@ -81,6 +86,10 @@ class ForeignReading:
         shown = tuple(self._sentences[:_MAX_SENTENCES])
         return (*shown, f"{more} more lines cannot be read.") if more > 0 else shown
 
+    def prefix_hash(self, offset: int) -> str:
+        """What stands for the first `offset` bytes of what is read, as they are now. Raises `OSError`."""
+        return prefix_hash(self._opener, offset)
+
     def cursor(self) -> ForeignCursor:
         """Where to continue once the iteration has ended."""
         return ForeignCursor(
@@ -135,14 +144,23 @@ def reason_of(error: OSError) -> str:
     return error.strerror or type(error).__name__
 
 
-def prefix_hash(source: BinaryIO, offset: int) -> str:
-    """Stands for the first `offset` bytes: hash of their length, beginning and end.
+def open_plain(path: Path, offset: int) -> BinaryIO:
+    """Open a file that is not compressed for reading at a byte offset. Raises `OSError`."""
+    source = path.open("rb", buffering=_BUFFER)
+    source.seek(offset)
+    return source
 
-    Cheap for any length, and different when the file was replaced, rewritten or shortened.
+
+def prefix_hash(opener: Opener, offset: int) -> str:
+    """Stands for the first `offset` bytes that the opener gives: the SHA-256 of their length, the first
+    MiB and the last 64 KiB of them. Raises `OSError`.
+
+    Of a compressed file these are the bytes that were compressed, so that the file keeps its hash when
+    it is compressed or moved. Cheap for any length, and different when the file was replaced, rewritten
+    or shortened; a change of equal length is seen where it touches what is hashed.
     """
     digest = hashlib.sha256(str(offset).encode())
-    source.seek(0)
-    digest.update(source.read(min(offset, _PREFIX_HEAD)))
-    source.seek(max(0, offset - _PREFIX_TAIL))
-    digest.update(source.read(min(offset, _PREFIX_TAIL)))
-    return digest.hexdigest()
+    for start, length in ((0, _PREFIX_HEAD), (max(0, offset - _PREFIX_TAIL), _PREFIX_TAIL)):
+        with opener(start) as source:
+            digest.update(source.read(min(offset, length)))
+    return PREFIX_MADE + digest.hexdigest()

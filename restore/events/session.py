@@ -47,7 +47,8 @@ class SessionMeta(Payload):
 
 
 class Ingested(Payload):
-    """A foreign file was read through `offset`; its events are derived from it, not copied."""
+    """A foreign file was read through `offset`, in bytes before any compression; its events are derived
+    from it, not copied. `prefix_hash` stands for the bytes before `offset`."""
 
     path: str
     device: int

@@ -11,6 +11,7 @@ import pytest
 from resumed.daemon import records
 from resumed.daemon.agents.codex import store as store_module
 from resumed.daemon.agents.codex.adapter import codex_agent
+from resumed.daemon.ingesting import ingested
 from resumed.daemon.ports.clock import SystemClock
 from resumed.daemon.runtime import state_folder
 from resumed.daemon.storage.layout import Layout
@@ -20,7 +21,6 @@ from resumed.restore.events.journal import RestoreClosed
 from resumed.restore.events.session import (
     AgentRef,
     EntryAdded,
-    Ingested,
     PermissionsSet,
     SessionMeta,
     TurnStarted,
@@ -191,15 +191,9 @@ async def _resumed(streams: Streams, path: Path) -> None:
     began = msgspec.structs.replace(_session(session_id, "resume"), thread_id=CODEX)
     await streams.create(f"session:{session_id}", _event(began))
     await streams.append(f"thread:{CODEX}", _event(SessionLinked(session_id=session_id)))
-    read = Ingested(
-        path=str(path),
-        device=1,
-        inode=1,
-        offset=path.stat().st_size,
-        prefix_hash="",
-        skipped_lines=0,
-        translator_version=1,
-    )
+    store = codex_agent(os.environ).store
+    assert store is not None
+    read = ingested(path, store, path.stat().st_size, 0)
     await streams.append(
         f"session:{session_id}", _event(read), _event(RestoreClosed(restore_id="r", outcome="restored")),
         _event(TurnStarted(turn_id="t")),
@@ -245,6 +239,50 @@ async def test_a_file_that_lost_its_end_is_never_whole(kept: int) -> None:
     )
     assert (built.record.events_damaged, built.checkpoint) == (1, None)
     assert "conversation" in built.record.degraded
+    await streams.close()
+
+
+@pytest.mark.parametrize("more", [b"", b'{"type":"other","payload":{}}\n'])
+async def test_a_file_replaced_by_another_is_never_whole(
+    more: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records, "MIN_NEW_EVENTS", 1)
+    streams = _streams()
+    path = install_recording("v171_on_request_two_turns", Path(os.environ["CODEX_HOME"]))
+    content = path.read_bytes()
+    await _resumed(streams, path)
+    whole = records.build(streams, _foreign(path), None)
+    assert whole.unread == ()
+    assert whole.checkpoint is not None
+    path.write_bytes(content.replace(b"fix the rounding", b"mow the meadows!") + more)
+    for saved in (None, whole.checkpoint):
+        built = records.build(streams, _foreign(path), saved)
+        assert built.unread == built.record.damage
+        assert built.unread == (
+            f"The agent's own file ({path}) is not the one that was read before: "
+            f"its first {len(content)} bytes are others. What only the earlier one held is missing.",
+        )
+        assert (built.record.events_damaged, built.checkpoint) == (1, None)
+        assert "conversation" in built.record.degraded
+    path.write_bytes(content + more)
+    for saved in (None, whole.checkpoint):
+        assert records.build(streams, _foreign(path), saved).record.damage == ()
+    await streams.close()
+
+
+async def test_a_checkpoint_of_other_content_does_not_stand_for_what_was_read() -> None:
+    streams = _streams()
+    path = install_recording("v171_on_request_two_turns", Path(os.environ["CODEX_HOME"]))
+    content = path.read_bytes() + b"".join(path.read_bytes().splitlines(keepends=True)[1:])
+    other = content.replace(b"fix the rounding", b"mow the meadows!")
+    path.write_bytes(other)
+    saved = records.build(streams, _foreign(path), None).checkpoint
+    assert saved is not None
+    path.write_bytes(content)
+    await _resumed(streams, path)
+    path.write_bytes(other)
+    (sentence,) = records.build(streams, _foreign(path), saved).unread
+    assert "is not the one that was read before" in sentence
     await streams.close()
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
+import zstandard
 
 from resumed.protocol.errors import ErrorCode, ResumedError
 from resumed.protocol.restore import Outcome, Wire
@@ -153,6 +154,32 @@ async def _torn_while_away(world: World, stream: Path, content: bytes, end: int)
     world.let_go()
     stream.write_bytes(content[:end])
     return await listed(world.serve("payments"))
+
+
+async def test_a_conversation_whose_agents_file_was_replaced(tmp_path: Path) -> None:
+    with inhabited(tmp_path) as world:
+        world.scratch()
+        thread = world.codex("v171_on_request_two_turns")
+        place = world.serve("repo")
+        assert (await resume_unattended(place, thread)).outcome is Outcome.RESTORED
+        (rollout,) = (world.home / ".codex").rglob(f"rollout-*{thread}.jsonl")
+        content = rollout.read_bytes()
+        rollout.write_bytes(content.replace(b"fix the rounding", b"mow the meadows!"))
+        # What the restores in between have read takes nothing of it back.
+        for _ in range(2):
+            shown = await read(place, thread)
+            assert "is not the one that was read before" in shown.damage[0]
+            assert [row.damaged for row in (await listed(place)).threads] == [True]
+            report = await resume_unattended(place, thread)
+            assert report.outcome is Outcome.PARTIAL
+            assert shown.damage[0] in report.record.damage
+        rollout.write_bytes(content)
+        (archived := world.home / ".codex" / "archived_sessions").mkdir()
+        rollout.unlink()
+        (archived / f"{rollout.name}.zst").write_bytes(zstandard.compress(content))
+        assert (await read(place, thread)).damage == ()
+        assert (await resume_unattended(place, thread)).outcome is Outcome.RESTORED
+        assert (await read(place, thread)).damage == ()
 
 
 async def test_a_conversation_without_its_agents_file(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from resumed.daemon.agents.agent import ForeignHead
 from resumed.daemon.agents.codex.head import read_head, unread_head
 from resumed.daemon.agents.codex.names import plain_name
 from resumed.daemon.agents.codex.translate import TRANSLATOR_VERSION, Translator
-from resumed.daemon.agents.reading import ForeignCursor, ForeignReading
+from resumed.daemon.agents.reading import ForeignCursor, ForeignReading, open_plain
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -57,9 +57,7 @@ def open_rollout(path: Path, offset: int) -> BinaryIO:
     """Open a rollout for reading at an offset of its uncompressed bytes. Opening and reading raise
     `OSError`, of a damaged compression too."""
     if path.suffix != ".zst":
-        plain = path.open("rb", buffering=_BUFFER)
-        plain.seek(offset)
-        return plain
+        return open_plain(path, offset)
     source = io.BufferedReader(_Decompressed(path.open("rb")), _BUFFER)
     while offset > 0 and (passed := len(source.read(min(offset, _BUFFER)))):
         offset -= passed

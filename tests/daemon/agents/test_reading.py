@@ -156,9 +156,16 @@ def test_many_bad_lines_are_counted_not_listed(tmp_path: Path) -> None:
 
 
 def test_the_prefix_hash_tells_a_replaced_file() -> None:
-    content = bytes(range(256)) * 1024
-    whole = prefix_hash(io.BytesIO(content), 200_000)
-    assert prefix_hash(io.BytesIO(content + b"more"), 200_000) == whole
-    assert prefix_hash(io.BytesIO(b"x" + content[1:]), 200_000) != whole
-    assert prefix_hash(io.BytesIO(content[:199_000] + b"x" * 1000), 200_000) != whole
-    assert prefix_hash(io.BytesIO(content), 199_999) != whole
+    content = bytes(range(256)) * (12 << 10)
+    length = 3_000_000
+
+    def hashed(held: bytes, offset: int = length) -> str:
+        return prefix_hash(lambda start: io.BytesIO(held[start:]), offset)
+
+    whole = hashed(content)
+    assert hashed(content + b"more") == whole
+    assert hashed(content[:length] + b"other" * 1000) == whole
+    for at in (0, 1_000_000, length - 60_000, length - 1):
+        assert hashed(content[:at] + b"x" + content[at + 1 :]) != whole
+    assert hashed(content, length - 1) != whole
+    assert hashed(content[: length - 1]) != whole
