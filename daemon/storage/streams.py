@@ -5,7 +5,6 @@ disk are coroutines; `read` and `exists` are for a thread, and block.
 """
 
 import asyncio
-from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from resumed.daemon.storage.errors import (
 )
 from resumed.daemon.storage.layout import Layout, parse_stream
 from resumed.daemon.storage.reader import Position, Reading
+from resumed.daemon.storage.turns import Turns
 from resumed.daemon.storage.writer import Writer
 from resumed.protocol.ids import InvalidId
 from resumed.restore.events.envelope import Event
@@ -36,8 +36,8 @@ class Streams:
         self._now = now
         self._writers: dict[str, Writer] = {}
         self._openings: set[asyncio.Task[Writer]] = set()
-        self._one_opens: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._one_creates: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._one_opens = Turns()
+        self._one_creates = Turns()
         self._closed = False
 
     async def create(self, stream: str, first: Event, *more: Event) -> Appended:
@@ -50,7 +50,7 @@ class Streams:
         """
         self._layout.check_writable()
         path = await asyncio.to_thread(self._path_of_new, stream, first)
-        async with self._one_creates[stream]:
+        async with self._one_creates.of(stream):
             opened_before = stream in self._writers
             try:
                 writer = self._writers.get(stream) or await self._writer(stream, path)
@@ -105,7 +105,7 @@ class Streams:
 
         An append that comes while it closes may fail with `StorageFailed`; sending it again is safe.
         """
-        async with self._one_opens[stream]:
+        async with self._one_opens.of(stream):
             writer = self._writers.pop(stream, None)
             if writer is not None:
                 await writer.close()
@@ -125,7 +125,7 @@ class Streams:
         return await asyncio.shield(opening)
 
     async def _open(self, stream: str, path: Path) -> Writer:
-        async with self._one_opens[stream]:
+        async with self._one_opens.of(stream):
             writer = self._writers.get(stream)
             if writer is not None:
                 return writer

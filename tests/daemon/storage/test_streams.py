@@ -1,6 +1,7 @@
 """The door: what a stream may begin with, who may append, and what a reading includes."""
 
 import asyncio
+import gc
 import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -182,6 +183,18 @@ async def test_of_many_creators_one_wins(streams: Streams) -> None:
     assert sum(outcome == Appended(1, False) for outcome in outcomes) == 1
     assert sum(isinstance(outcome, StreamExists) for outcome in outcomes) == 7
     assert last_seq(streams) == 1
+
+
+async def test_nothing_is_kept_of_streams_that_were_released(streams: Streams) -> None:
+    def locks() -> int:
+        return sum(isinstance(found, asyncio.Lock) for found in gc.get_objects())
+
+    before = locks()
+    for name in (str(uuid.UUID(int=number)) for number in range(5)):
+        await streams.create(f"thread:{name}", meta(name))
+        await streams.append(f"thread:{name}", entry("a"))
+        await streams.release(f"thread:{name}")
+    assert locks() == before
 
 
 async def test_a_session_created_again_stays_in_its_file(layout: Layout, streams: Streams) -> None:
