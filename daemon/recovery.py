@@ -13,6 +13,7 @@ from resumed.daemon.observe import Observer
 from resumed.daemon.perform import Performer
 from resumed.daemon.perform_checks import Refused, Tools, idle
 from resumed.daemon.ports.git_command import GitFailed
+from resumed.daemon.storage.reader import Position
 from resumed.daemon.storage.streams import Streams
 from resumed.protocol.errors import ErrorCode, ResumedError
 from resumed.restore.effects import NotPerformed, Performed
@@ -24,9 +25,17 @@ from resumed.restore.probes import RepositorySeen
 from resumed.restore.recover import Recovery, Unfinished, Verdict, recover, recovery_probes, unfinished
 from resumed.restore.steps import AddWorktree, RecordState, SwitchBranch
 
+REMEMBERED = 1000
+"""Threads of which it is remembered that every restore has its end."""
+
+OpenRestore = tuple[str, tuple[Event, ...]]
+
 
 class Recoverer:
-    """Recovers threads; the caller holds the thread's lease."""
+    """Recovers threads; the caller holds the thread's lease.
+
+    How far a thread's stream names no restore without an end is remembered: one that has its end keeps
+    it, and a new one, of whichever daemon, is named behind that before it does anything."""
 
     def __init__(self, streams: Streams, observer: Observer, tools: Tools) -> None:
         self._streams = streams
@@ -34,13 +43,14 @@ class Recoverer:
         self._tools = tools
         self._performer = Performer(tools, _records_nothing)
         self._notes: dict[str, list[str]] = {}
+        self._settled: dict[str, Position] = {}
 
     async def recover(self, thread_id: str, agent_active_at: str = "") -> None:
         """Settle every restore of the thread that has no end. What a person must know is kept for
         `take_notes`. `agent_active_at`: when the agent last wrote to its own file.
 
         Raises `ResumedError` when it cannot be settled yet."""
-        for session_id, events in await asyncio.to_thread(self._open_restores, thread_id):
+        for session_id, events in await self._open_restores(thread_id):
             went_on = bool(agent_active_at) and agent_active_at > events[-1].ts
             try:
                 notes = await self._settle(session_id, events, went_on)
@@ -50,7 +60,7 @@ class Recoverer:
 
     async def would_write(self, thread_id: str) -> str | None:
         """What recovering the thread would take back in a repository, in one sentence; nothing is done."""
-        for _, events in await asyncio.to_thread(self._open_restores, thread_id):
+        for _, events in await self._open_restores(thread_id):
             restore = _plan_of(events)
             if restore is None:
                 continue
@@ -64,11 +74,22 @@ class Recoverer:
         """What recovering the thread found and did, once."""
         return tuple(self._notes.pop(thread_id, ()))
 
-    def _open_restores(self, thread_id: str) -> list[tuple[str, tuple[Event, ...]]]:
-        if not self._streams.exists(f"thread:{thread_id}"):
-            return []
+    async def _open_restores(self, thread_id: str) -> list[OpenRestore]:
+        since = self._settled.pop(thread_id, None)
+        found, through = await asyncio.to_thread(self._look, f"thread:{thread_id}", since)
+        if through is not None and not found:
+            self._settled[thread_id] = through
+            if len(self._settled) > REMEMBERED:
+                del self._settled[next(iter(self._settled))]
+        return found
+
+    def _look(self, thread: str, since: Position | None) -> tuple[list[OpenRestore], Position | None]:
+        """The open restores that a thread's stream names behind `since`, and how far it was read."""
+        if not self._streams.exists(thread):
+            return [], None
         found = []
-        for event in self._streams.read(f"thread:{thread_id}"):
+        reading = self._streams.read(thread, since)
+        for event in reading:
             if not isinstance(event.payload, SessionLinked):
                 continue
             stream = f"session:{event.payload.session_id}"
@@ -79,7 +100,7 @@ class Recoverer:
             closed = any(isinstance(e.payload, RestoreClosed | SessionEnded) for e in events)
             if isinstance(meta, SessionMeta) and meta.reason == "resume" and not closed:
                 found.append((meta.session_id, events))
-        return found
+        return found, reading.position
 
     async def _settle(self, session_id: str, events: tuple[Event, ...], went_on: bool) -> list[str]:
         restore = _plan_of(events)

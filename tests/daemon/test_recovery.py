@@ -6,7 +6,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from resumed.daemon import recovery
 from resumed.daemon.freezing import own_event
+from resumed.daemon.ports.clock import SystemClock
+from resumed.daemon.storage.reader import Position, Reading
+from resumed.daemon.storage.streams import Streams
 from resumed.daemon.workspace import Workspace
 from resumed.protocol.errors import ErrorCode, ResumedError
 from resumed.protocol.sessions import AgentInfo, SessionStartParams
@@ -57,18 +61,17 @@ async def _killed(workspace: Workspace, *payloads: Payload) -> str:
     """A run whose journal ends with these, in a thread of its own."""
     thread = ThreadMeta(schema_version=1, thread_id=THREAD, agent="mine", storage_class="own", created_at=NOW)
     await workspace.streams.create(f"thread:{THREAD}", own_event(thread, "test"))
-    return await _killed_in(workspace, THREAD, *payloads)
+    return await _killed_in(workspace.streams, THREAD, *payloads)
 
 
-async def _killed_in(workspace: Workspace, thread_id: str, *payloads: Payload) -> str:
+async def _killed_in(streams: Streams, thread_id: str, *payloads: Payload) -> str:
     session = str(uuid.uuid4())
     meta = SessionMeta(
         schema_version=1, thread_id=thread_id, session_id=session, agent=AgentRef(name="mine"),
         source="resumed", cwd="/x", created_at=NOW, reason="resume",
     )  # fmt: skip
-    streams = workspace.streams
-    await streams.append(f"thread:{thread_id}", own_event(SessionLinked(session_id=session), "test"))
     await streams.create(f"session:{session}", own_event(meta, "test"))
+    await streams.append(f"thread:{thread_id}", own_event(SessionLinked(session_id=session), "test"))
     if payloads:
         await streams.append(f"session:{session}", *(own_event(payload, "test") for payload in payloads))
     return session
@@ -125,7 +128,7 @@ async def test_whoever_writes_next_finds_it_taken_back(tmp_path: Path, writer: s
         live = await workspace.sessions.start(client, params)
         await workspace.sessions.end(live, "finished")
         begun = RestoreStep(restore_id="r", n=1, state="begun")
-        session = await _killed_in(workspace, live.thread_id, _plan(repo, new, sha), begun)
+        session = await _killed_in(workspace.streams, live.thread_id, _plan(repo, new, sha), begun)
         if writer == "an agent":
             await workspace.sessions.start(client, msgspec.structs.replace(params, thread_id=live.thread_id))
         else:
@@ -135,6 +138,54 @@ async def test_whoever_writes_next_finds_it_taken_back(tmp_path: Path, writer: s
         closed = _end(workspace, session)[0]
         assert isinstance(closed, RestoreClosed)
         assert closed.outcome == "rolledBack"
+
+
+async def test_runs_that_are_settled_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    async with opened(tmp_path) as workspace:
+        settled = await _killed(workspace)
+        assert await _recovered(workspace) == ()
+        unwatched = workspace.streams.read
+
+        def watched(stream: str, since: Position | None = None) -> Reading:
+            read.append(stream)
+            return unwatched(stream, since)
+
+        monkeypatch.setattr(workspace.streams, "read", watched)
+        assert await _recovered(workspace) == ()
+        assert read == [f"thread:{THREAD}", f"session:{settled}"]
+        for _ in range(2):
+            read.clear()
+            assert await workspace.recoverer.would_write(THREAD) is None
+            assert await _recovered(workspace) == ()
+            assert read == [f"thread:{THREAD}"] * 2
+        begun = await _killed_in(workspace.streams, THREAD)
+        read.clear()
+        assert await _recovered(workspace) == ()
+        assert read == [f"thread:{THREAD}", f"session:{begun}"]
+        monkeypatch.setattr(recovery, "REMEMBERED", 0)
+        for _ in range(2):
+            read.clear()
+            assert await _recovered(workspace) == ()
+            assert read == [f"thread:{THREAD}", f"session:{settled}", f"session:{begun}"]
+
+
+async def test_one_that_another_daemon_left_is_found_after_all_were_settled(tmp_path: Path) -> None:
+    repo, new = tmp_path / "repo", tmp_path / "new"
+    sha = _repository(repo)
+    run_git(repo, "worktree", "add", "-q", str(new), "side")
+    async with opened(repo) as workspace:
+        await _killed(workspace)
+        for _ in range(2):
+            assert await _recovered(workspace) == ()
+        await workspace.streams.release(f"thread:{THREAD}")
+        other = Streams(workspace.layout, SystemClock().now)
+        begun = RestoreStep(restore_id="r", n=1, state="begun")
+        await _killed_in(other, THREAD, _plan(repo, new, sha), begun)
+        await other.close()
+        assert await _recovered(workspace) == ("A restore that was cut off was taken back first: Make it.",)
+        assert not new.exists()
 
 
 async def test_a_run_begins_on_the_branch_that_was_taken_back_to(tmp_path: Path) -> None:
@@ -158,7 +209,7 @@ async def test_a_run_begins_on_the_branch_that_was_taken_back_to(tmp_path: Path)
         live = await workspace.sessions.start(client, params)
         await workspace.sessions.end(live, "finished")
         begun = RestoreStep(restore_id="r", n=1, state="begun")
-        await _killed_in(workspace, live.thread_id, plan, begun)
+        await _killed_in(workspace.streams, live.thread_id, plan, begun)
         again = msgspec.structs.replace(params, thread_id=live.thread_id)
         assert (await workspace.sessions.start(client, again)).place.branch == "main"
     assert run_git(repo, "branch", "--show-current") == "main"
@@ -197,9 +248,10 @@ async def test_a_plan_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
         step = {"subsystem": "worktree", "title": "Fly", "do": {"type": "Fly"}}
         plan = RestorePlanned(restore_id="r", through={}, seen={}, drift=(), steps=(step,))
         session = await _killed(workspace, plan)
-        with pytest.raises(ResumedError) as refused:
-            await workspace.recoverer.recover(THREAD)
-        assert refused.value.code is ErrorCode.STATE_READ_ONLY
+        for _ in range(2):
+            with pytest.raises(ResumedError) as refused:
+                await workspace.recoverer.recover(THREAD)
+            assert refused.value.code is ErrorCode.STATE_READ_ONLY
         assert _end(workspace, session) == []
 
 
