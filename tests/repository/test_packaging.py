@@ -82,6 +82,12 @@ def test_every_dependency_is_imported() -> None:
         assert re.search(rf"^\s*(import|from) {name}\b", sources, re.MULTILINE), f"nobody imports {name}"
 
 
+def test_the_wheel_can_be_built_without_the_network() -> None:
+    """The environment itself holds what builds it: a new one may have an older setuptools, or none."""
+    required = pyproject()["build-system"]["requires"]
+    assert set(required) <= set(pyproject()["project"]["optional-dependencies"]["dev"])
+
+
 def test_the_installed_script_is_this_checkout() -> None:
     scripts = {point.name: point.value for point in metadata.distribution("resumed").entry_points}
     assert scripts == pyproject()["project"]["scripts"]
