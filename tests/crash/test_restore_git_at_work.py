@@ -6,6 +6,7 @@ A filter of the repository stops git there, kills the daemon, and lets git go on
 import contextlib
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -99,8 +100,24 @@ async def test_git_that_ends_after_the_daemon(build: Build, tmp_path: Path) -> N
         assert all("was taken back first" in note for note in report.record.damage)
 
 
-async def test_git_that_is_still_switching_when_resume_is_pressed(tmp_path: Path) -> None:
-    with switched_branch(tmp_path, "") as world:
+def is_switched(world: World) -> None:
+    """The work tree is on the branch, with the agent's uncommitted files."""
+    assert run_git(world.root, "branch", "--show-current") == "fix/payment"
+    assert edits(world) == (payments.NEW_ROUNDING, payments.NEW_TESTS)
+
+
+def is_made_again(world: World) -> None:
+    """The folder holds what its branch does."""
+    assert run_git(world.base / "repo-wt", "status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize(
+    ("build", "is_as_chosen"), [(switched_branch, is_switched), (deleted_worktree, is_made_again)]
+)
+async def test_git_that_is_still_at_work_when_resume_is_pressed(
+    build: Build, is_as_chosen: Callable[[World], None], tmp_path: Path
+) -> None:
+    with build(tmp_path, "") as world:
         stopped = gate(world, tmp_path, WAIT)
         assert await try_resume(world) is None
         world.daemon.start_again()
@@ -111,23 +128,7 @@ async def test_git_that_is_still_switching_when_resume_is_pressed(tmp_path: Path
         stopped.open()
         report, _ = await resume(world.root, world.thread, world.decide)
         assert report.outcome in KEPT, report.headline
-        assert run_git(world.root, "branch", "--show-current") == "fix/payment"
-        assert edits(world) == (payments.NEW_ROUNDING, payments.NEW_TESTS)
-
-
-async def test_git_that_is_still_making_the_folder_when_resume_is_pressed(tmp_path: Path) -> None:
-    with deleted_worktree(tmp_path, "") as world:
-        stopped = gate(world, tmp_path, WAIT)
-        assert await try_resume(world) is None
-        world.daemon.start_again()
-        with pytest.raises(ResumedError) as refused:
-            await resume(world.root, world.thread, world.decide)
-        assert "another git command is at work" in str(refused.value)
-        assert marks(world)
-        stopped.open()
-        report, _ = await resume(world.root, world.thread, world.decide)
-        assert report.outcome in KEPT, report.headline
-        assert run_git(world.base / "repo-wt", "status", "--porcelain") == ""
+        is_as_chosen(world)
 
 
 async def test_git_that_dies_while_it_switches(tmp_path: Path) -> None:
@@ -154,5 +155,5 @@ async def test_git_that_dies_while_it_makes_the_folder(tmp_path: Path) -> None:
         world.daemon.start_again()
         report, _ = await resume(world.root, world.thread, world.decide)
         assert report.outcome in KEPT, report.headline
-        assert run_git(world.base / "repo-wt", "status", "--porcelain") == ""
+        is_made_again(world)
         assert main.items() <= world.facts().files.items()
