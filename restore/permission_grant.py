@@ -8,8 +8,9 @@ import msgspec
 
 from resumed.protocol.restore import DriftKind
 from resumed.restore.drift import drift_id
-from resumed.restore.probes import CeilingProbe, CeilingSeen, Seen
+from resumed.restore.probes import CeilingProbe, CeilingSeen, Seen, Unseen
 from resumed.restore.subsystem import Choices, Target
+from resumed.restore.wording import failure_words
 
 APPROVALS = ("untrusted", "on-request", "on-failure", "never")
 SANDBOXES = ("read-only", "workspace-write", "danger-full-access")
@@ -34,12 +35,14 @@ class PermissionsState(msgspec.Struct, kw_only=True):
 
 class Ceiling(msgspec.Struct, frozen=True, kw_only=True):
     """The widest that is allowed. `readable` is false when it could not be told; then it is the
-    safest. `source` names where it comes from."""
+    safest, and `problem` says why, for people, where that is known. `source` names where it comes
+    from."""
 
     approval: str
     sandbox: str
     readable: bool
     source: str = ""
+    problem: str = ""
 
 
 class Granted(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,7 +87,9 @@ def ceiling(seen: Seen, target: Target) -> Ceiling:
         sandbox = observation.sandbox or SANDBOXES[-1]
         if approval in APPROVALS and sandbox in SANDBOXES:
             return Ceiling(approval=approval, sandbox=sandbox, readable=True, source=observation.source)
-    return Ceiling(approval=SAFE_APPROVAL, sandbox=SAFE_SANDBOX, readable=False)
+    reason = observation.reason if isinstance(observation, Unseen) else ""
+    problem = failure_words(reason, *target.here.homes)
+    return Ceiling(approval=SAFE_APPROVAL, sandbox=SAFE_SANDBOX, readable=False, problem=problem)
 
 
 def recorded(state: PermissionsState) -> tuple[str, str] | None:

@@ -14,10 +14,20 @@ from resumed.restore.permission_grant import (
     recorded,
 )
 from resumed.restore.subsystem import Target
-from resumed.restore.wording import APPROVAL_WORDS, SANDBOX_WORDS, agent_name, listed, one_line, short_path
+from resumed.restore.wording import (
+    APPROVAL_WORDS,
+    SANDBOX_WORDS,
+    agent_name,
+    capital,
+    listed,
+    one_line,
+    sentence,
+    short_path,
+)
 
 ASKS, MAY_CHANGE, MODE, GOAL = "asks", "may change", "mode", "goal"
 YOUR_CHOICE = "your choice"
+POLICY = "what the policy here allows"
 # In a column beside those names.
 ASKS_WORDS = {
     "untrusted": "before most commands",
@@ -85,9 +95,20 @@ def stricter(state: PermissionsState, limit: Ceiling, target: Target) -> Drift |
         files = listed([short_path(path, *target.here.homes) for path in limit.source.split(", ") if path])
         reason = f"The policy is kept; it is set in {files}." if files else "The policy is kept."
     else:
-        title = "What the policy here allows is not known."
-        reason = "It could not be read, so only the safest is allowed."
+        title = f"{capital(POLICY)} is not known."
+        reason = (
+            f"{sentence(limit.problem)} So only the safest is allowed."
+            if limit.problem
+            else "It could not be read, so only the safest is allowed."
+        )
     return informed(DriftKind.POLICY_STRICTER, Wording(title=title, reason=reason), differences=tuple(rows))
+
+
+def not_known(limit: Ceiling) -> tuple[str, ...]:
+    """That the ceiling could not be told, and why, on one line."""
+    if limit.readable:
+        return ()
+    return (f"{POLICY} ({limit.problem})" if limit.problem else POLICY,)
 
 
 def looser(state: PermissionsState, limit: Ceiling) -> Drift | None:

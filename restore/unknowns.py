@@ -4,10 +4,10 @@ A look that failed but decided nothing is none: at a path that is no repository,
 not there, at a place that is not the one in question.
 """
 
-import re
 from typing import assert_never
 
 from resumed.protocol.restore import DriftKind
+from resumed.restore.permission_wording import POLICY
 from resumed.restore.place import Place, WorktreeState, judge, same_repository, strayed
 from resumed.restore.place_head import branch_at, branch_drift, commit_drift
 from resumed.restore.probes import (
@@ -26,9 +26,7 @@ from resumed.restore.probes import (
     Unseen,
 )
 from resumed.restore.subsystem import Target
-from resumed.restore.wording import short_path, short_sha
-
-OBJECT_ID = re.compile(r"\b[0-9a-f]{40}(?:[0-9a-f]{24})?\b")
+from resumed.restore.wording import failure_words, short_path, short_sha
 
 
 def unknowns(state: WorktreeState, seen: Seen, target: Target) -> tuple[str, ...]:
@@ -109,7 +107,7 @@ def _other(probe: AnyProbe, observation: Unseen, target: Target) -> str:
         case TreeFileProbe(relative=name):
             return _why(f"whether {name} changed", observation, target)
         case CeilingProbe():
-            return "what the policy here allows"
+            return _why(POLICY, observation, target)
         case (
             FolderProbe() | RepositoryProbe() | BranchProbe() | CommitProbe() | HistoryProbe() | SwitchProbe()
         ):
@@ -119,13 +117,6 @@ def _other(probe: AnyProbe, observation: Unseen, target: Target) -> str:
 
 
 def _why(what: str, observation: Unseen, target: Target) -> str:
-    """With the reason, without raw ids and with the home folder as people write it."""
-    if observation.reason == "timeout":
-        return f"{what} (it took too long)"
-    kind, _, reason = observation.reason.partition(": ")
-    if kind != "failed" or not reason:
-        return what
-    short = OBJECT_ID.sub(lambda found: short_sha(found.group()), reason)
-    for home in filter(None, target.here.homes):
-        short = short.replace(f"{home}/", "~/")
-    return f"{what} ({short.rstrip('.')})"
+    """With the reason where one is known."""
+    reason = failure_words(observation.reason, *target.here.homes)
+    return f"{what} ({reason})" if reason else what

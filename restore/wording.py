@@ -3,8 +3,10 @@
 Only pure string functions; the words themselves are those of the interface.
 """
 
+import re
 from collections.abc import Sequence
 
+OBJECT_ID = re.compile(r"\b[0-9a-f]{40}(?:[0-9a-f]{24})?\b")
 SANDBOX_WORDS = {
     "read-only": "reads only",
     "workspace-write": "writes only in this folder",
@@ -39,6 +41,19 @@ def short_path(path: str, *homes: str) -> str:
 def short_sha(sha: str | None) -> str:
     """The first seven digits, or `not known`."""
     return sha[:7] if sha else "not known"
+
+
+def failure_words(reason: str, *homes: str) -> str:
+    """Why a look failed, without raw ids and with the home folder as `~`; empty where that is not known."""
+    if reason == "timeout":
+        return "it took too long"
+    kind, _, why = reason.partition(": ")
+    if kind != "failed":
+        return ""
+    words = OBJECT_ID.sub(lambda found: short_sha(found.group()), why)
+    for home in filter(None, homes):
+        words = words.replace(f"{home}/", "~/")
+    return words.rstrip(".")
 
 
 def count(number: int, noun: str, plural: str | None = None) -> str:

@@ -1,10 +1,12 @@
 """What an agent may do at most: a managed policy and our own settings, whichever is narrower.
 
-A file that cannot be understood is not known; it is never "no limit".
+A file that cannot be understood is not known; it is never "no limit". What is wrong with it is said to
+people, with the file's path and the line where the parser tells it.
 """
 
 import asyncio
 import os
+import re
 import stat
 import tomllib
 from collections.abc import Sequence
@@ -15,6 +17,9 @@ from resumed.restore.probes import CeilingSeen, Unseen
 CODEX_REQUIREMENTS = "/etc/codex/requirements.toml"
 APPROVALS = ("untrusted", "on-request", "on-failure", "never")
 SANDBOXES = ("read-only", "workspace-write", "danger-full-access")
+_PARSER_SAID = re.compile(
+    r"(?P<what>.*) \(at (?:line (?P<line>\d+), column \d+|end of document)\)", re.DOTALL
+)
 
 
 class _Malformed(Exception):
@@ -64,13 +69,13 @@ def _own(path: str) -> _Limit:
     # A misspelt limit must not be no limit.
     strangers = sorted(table.keys() - {"permissions"})
     if strangers:
-        raise _Malformed(f"{path}: there is no setting {strangers[0]!r}")
+        raise _Malformed(f"{path} cannot be understood: there is no setting {strangers[0]!r}")
     permissions = table.get("permissions", {})
     if not isinstance(permissions, dict):
-        raise _Malformed(f"{path}: permissions is not a table")
+        raise _Malformed(f"{path} cannot be understood: permissions is not a table")
     unknown = sorted(permissions.keys() - {"approval", "sandbox"})
     if unknown:
-        raise _Malformed(f"{path}: permissions has no setting {unknown[0]!r}")
+        raise _Malformed(f"{path} cannot be understood: permissions has no setting {unknown[0]!r}")
     return _Limit(
         approval=_own_value(path, permissions, "approval", APPROVALS),
         sandbox=_own_value(path, permissions, "sandbox", SANDBOXES),
@@ -82,7 +87,7 @@ def _own_value(path: str, permissions: dict[str, object], key: str, order: Seque
     value = permissions.get(key)
     if value is None or (isinstance(value, str) and value in order):
         return value
-    raise _Malformed(f"{path}: permissions.{key} is not one of {', '.join(order)}")
+    raise _Malformed(f"{path} cannot be understood: permissions.{key} is not one of {', '.join(order)}")
 
 
 def _codex(path: str) -> _Limit:
@@ -99,7 +104,7 @@ def _widest(path: str, table: dict[str, object], key: str, order: Sequence[str])
         return None
     allowed = table[key]
     if not isinstance(allowed, list) or not all(isinstance(value, str) for value in allowed):
-        raise _Malformed(f"{path}: {key} is not a list of strings")
+        raise _Malformed(f"{path} cannot be understood: {key} is not a list of strings")
     # A value newer than this list is left out, which can only narrow what is allowed.
     known = [value for value in order if value in allowed]
     return known[-1] if known else order[0]
@@ -116,13 +121,27 @@ def _table(path: str) -> dict[str, object]:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with open(descriptor, "rb") as file:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise _Malformed(f"{path} is no regular file")
+                raise _Malformed(f"{path} cannot be read: it is no regular file")
             return tomllib.load(file)
     except FileNotFoundError:
         if os.path.islink(path):
-            raise _Malformed(f"{path} points to nothing") from None
+            raise _Malformed(f"{path} cannot be read: it is a link to nothing") from None
         return {}
     except OSError as error:
-        raise _Malformed(f"{path} could not be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise _Malformed(f"{path} is not valid TOML: {error}") from error
+        raise _Malformed(f"{path} cannot be read: {error.strerror}") from error
+    except RecursionError as error:
+        raise _Malformed(f"{path} cannot be read: it is nested too deeply") from error
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise _Malformed(f"{path} cannot be read: line {line} is not UTF-8 text") from error
+    except ValueError as error:
+        # Not only TOMLDecodeError: a number with too many digits is another one.
+        raise _Malformed(f"{path} cannot be read: {_invalid(str(error))}") from error
+
+
+def _invalid(parser_said: str) -> str:
+    found = _PARSER_SAID.fullmatch(parser_said)
+    if found is None:
+        return "it is not valid TOML"
+    where = f"line {found['line']}" if found["line"] else "its end"
+    return f"{where} is not valid TOML: {found['what'][:1].lower()}{found['what'][1:]}"

@@ -101,7 +101,7 @@ class Permissions:
                 ),
             ),
             told=permission_wording.told(state, granted, target),
-            unknown=() if limit.readable else ("what the policy here allows",),
+            unknown=permission_wording.not_known(limit),
             now=permission_wording.settled(state, granted),
         )
 

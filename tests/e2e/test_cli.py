@@ -146,6 +146,17 @@ def test_check_touches_nothing_and_says_what_would_be_asked(workspace: Path) -> 
     assert every_byte(workspace) == before
 
 
+def test_settings_that_cannot_be_read_are_named_with_their_line(workspace: Path, hermetic_home: Path) -> None:
+    settings = hermetic_home / "state" / "settings.toml"
+    settings.parent.mkdir(0o700)
+    settings.write_text('[permissions]\n\nsandbox "read-only"\n')
+    wrong = "~/state/settings.toml cannot be read: line 3 is not valid TOML"
+    for command in ("check", "resume"):
+        said = " ".join(run(workspace, command, "rounding").stdout.split())
+        assert f"What the policy here allows is not known. {wrong}" in said
+        assert f"what the policy here allows ({wrong}" in said
+
+
 def test_as_left_is_ready_with_its_command(workspace: Path) -> None:
     done = run(workspace, "resume", "rounding")
     assert done.returncode == 0

@@ -94,6 +94,14 @@ def test_a_ceiling_that_cannot_be_read_is_not_no_limit(unknown: AnyObservation) 
     assert not ceiling({}, TARGET).readable
 
 
+def test_why_a_ceiling_cannot_be_read_is_said_as_people_say_it() -> None:
+    home = TARGET.here.home
+    at = ceiling(seen(Unseen(f"failed: {home}/.s/settings.toml cannot be read: line 3.")), TARGET)
+    assert at.problem == "~/.s/settings.toml cannot be read: line 3"
+    assert ceiling(seen(Unseen("timeout")), TARGET).problem == "it took too long"
+    assert ceiling({}, TARGET).problem == ""
+
+
 def test_an_unreadable_ceiling_is_never_a_looser_one() -> None:
     held = PermissionsState(
         approval="untrusted", sandbox="read-only", ceiling_approval="untrusted", ceiling_sandbox="read-only"

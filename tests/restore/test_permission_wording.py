@@ -65,6 +65,17 @@ def test_a_policy_that_could_not_be_read_is_said_to_be_so() -> None:
     drift = permission_wording.stricter(USUAL, unread, TARGET)
     assert drift is not None
     assert drift.title == "What the policy here allows is not known."
+    assert drift.reason == "It could not be read, so only the safest is allowed."
+
+
+def test_the_file_that_could_not_be_read_is_named() -> None:
+    problem = "~/.s/settings.toml cannot be read: line 3 is not valid TOML"
+    unread = Ceiling(approval="on-request", sandbox="read-only", readable=False, problem=problem)
+    drift = permission_wording.stricter(USUAL, unread, TARGET)
+    assert drift is not None
+    assert drift.reason == f"{problem}. So only the safest is allowed."
+    assert permission_wording.not_known(unread) == (f"what the policy here allows ({problem})",)
+    assert permission_wording.not_known(FREE) == ()
 
 
 def test_a_bypass_that_the_policy_forbids_is_listed() -> None:

@@ -100,13 +100,13 @@ def test_files_and_the_policy_are_named_as_people_name_them() -> None:
         FileProbe(f"{REPO_A}/a.py"): Unseen("failed: the file could not be read: Permission denied"),
         FileProbe("/home/dev/other/b.py"): Unseen("timeout"),
         TreeFileProbe(REPO_A, "0" * 40, "c.py"): Unseen("no source"),
-        CeilingProbe("codex"): Unseen("failed: /etc/codex/requirements.toml is not valid TOML"),
+        CeilingProbe("codex"): Unseen("failed: /home/dev/.s/settings.toml cannot be read: line 3"),
     }
     assert unknowns(state, seen, target) == (
         "whether a.py changed (the file could not be read: Permission denied)",
         f"whether ~/other/b.py changed {LATE}",
         "whether c.py changed",
-        "what the policy here allows",
+        "what the policy here allows (~/.s/settings.toml cannot be read: line 3)",
     )
 
 

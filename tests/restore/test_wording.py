@@ -7,6 +7,7 @@ from resumed.restore.wording import (
     agent_name,
     capital,
     count,
+    failure_words,
     listed,
     one_line,
     operation_name,
@@ -30,6 +31,21 @@ from resumed.restore.wording import (
 )
 def test_the_home_folder_is_a_tilde(path: str, home: str, short: str) -> None:
     assert short_path(path, home) == short
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        ("timeout", "it took too long"),
+        ("failed: /home/dev/a is no file.", "~/a is no file"),
+        (f"failed: bad object {'0' * 40}", "bad object 0000000"),
+        ("failed: a: b", "a: b"),
+        ("failed", ""),
+        ("no source", ""),
+    ],
+)
+def test_why_a_look_failed_is_said_without_long_paths_and_ids(reason: str, words: str) -> None:
+    assert failure_words(reason, "/home/dev", "") == words
 
 
 def test_the_home_folder_may_go_by_several_paths() -> None:

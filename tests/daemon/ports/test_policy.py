@@ -80,6 +80,40 @@ async def test_a_managed_policy_of_codex_is_not_another_agents(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (
+            b"[permissions]\n\napproval\n",
+            "cannot be read: line 3 is not valid TOML: expected '=' after a key in a key/value pair",
+        ),
+        (b"x = 1\nx = 2\n", "cannot be read: line 2 is not valid TOML: cannot overwrite a value"),
+        (b"[permissions]\napproval = [", "cannot be read: its end is not valid TOML: invalid value"),
+        (b"[permissions]\n# \xff\n", "cannot be read: line 2 is not UTF-8 text"),
+        (b"x = " + b"[" * 9999, "cannot be read: it is nested too deeply"),
+        (b"x = " + b"9" * 9999, "cannot be read: it is not valid TOML"),
+        (b"[permission]\n", "cannot be understood: there is no setting 'permission'"),
+        (
+            b"[permissions]\nsandbox = 'none'\n",
+            "cannot be understood: permissions.sandbox is not one of"
+            " read-only, workspace-write, danger-full-access",
+        ),
+    ],
+)
+async def test_it_is_said_which_file_is_wrong_and_on_which_line(
+    tmp_path: Path, content: bytes, words: str
+) -> None:
+    (tmp_path / "settings.toml").write_bytes(content)
+    seen = await ceiling(tmp_path, None, None)
+    assert seen == Unseen(f"failed: {tmp_path / 'settings.toml'} {words}")
+
+
+async def test_a_managed_file_that_is_wrong_is_named_too(tmp_path: Path) -> None:
+    seen = await ceiling(tmp_path, None, "a = 1\nb =\n")
+    assert isinstance(seen, Unseen)
+    assert seen.reason.startswith(f"failed: {tmp_path / 'requirements.toml'} cannot be read: line 2 ")
+
+
+@pytest.mark.parametrize(
     ("settings", "requirements"),
     [
         ("[permissions\n", None),

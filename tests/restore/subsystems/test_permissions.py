@@ -214,6 +214,10 @@ def test_where_it_comes_from_is_said() -> None:
 
 def test_a_ceiling_that_cannot_be_read_is_not_known() -> None:
     assert restored(state(permitted()), at=Unseen("x")).unknown == ("what the policy here allows",)
+    why = Unseen("failed: /etc/codex/requirements.toml cannot be read: line 3")
+    assert restored(state(permitted()), at=why).unknown == (
+        "what the policy here allows (/etc/codex/requirements.toml cannot be read: line 3)",
+    )
     assert restored(state(permitted())).unknown == ()
 
 
