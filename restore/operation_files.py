@@ -2,7 +2,8 @@
 
 No file is ever written from here. An edit that is missing from a folder made new, or from a branch
 that the person stays on, no longer counts; a file that the person keeps does. Neither a new folder nor
-another branch does anything to a file that lies outside the folder.
+another branch does anything to a file that lies outside the folder. Where something else stands in a
+file's place, such as a folder, that is said instead of anything about its text.
 """
 
 import posixpath
@@ -17,7 +18,7 @@ from resumed.restore.operation_state import OperationsState
 from resumed.restore.probes import FileSeen, Seen
 from resumed.restore.subsystem import Target
 from resumed.restore.touched import Touched
-from resumed.restore.wording import agent_name, count, short_path
+from resumed.restore.wording import agent_name, capital, count, short_path
 
 FILE_KINDS = {
     "changed": DriftKind.FILE_CHANGED,
@@ -25,23 +26,34 @@ FILE_KINDS = {
     "reverted": DriftKind.FILE_REVERTED,
     "gone": DriftKind.FILE_GONE,
 }
-
-
+INSTEAD = {
+    "folder": "a folder is there now",
+    "link": "a link is there now",
+    "other": "something that is not a file is there now",
+}
+CHANGE_WORDS = {"add": "written", "update": "edited", "delete": "deleted"}
 MADE_NEW = "missing from a folder made new"
 
 
 class Differing(msgspec.Struct, frozen=True, kw_only=True):
     """One file that is not as the agent left it. `path` is relative to the recorded root (absolute
-    outside it), `name` is that for people, `now` is changed, unknown, reverted or gone, `lost` whether
-    its edit no longer counts, `given_up` why it did not already before (no agent has been told)."""
+    outside it), `name` is that for people, `now` is changed, unknown, reverted or gone, `there` the
+    kind of what was seen at its place (empty when nothing could be), `lost` whether its edit no longer
+    counts, `given_up` why it did not already before (no agent has been told)."""
 
     file: Touched
     path: str
     name: str
     now: str
+    there: str
     sha256: str | None
     lost: bool
     given_up: str = ""
+
+    @property
+    def instead(self) -> str:
+        """What stands in the file's place, in words; empty where that is a file, or as it was before."""
+        return INSTEAD.get(self.there, "") if self.now in ("changed", "unknown") else ""
 
 
 def differing(state: OperationsState, seen: Seen, target: Target) -> tuple[Differing, ...]:
@@ -65,6 +77,7 @@ def differing(state: OperationsState, seen: Seen, target: Target) -> tuple[Diffe
                 path=path,
                 name=short_path(path, *target.here.homes),
                 now=now,
+                there=observation.kind if isinstance(observation, FileSeen) else "",
                 sha256=observation.sha256 if isinstance(observation, FileSeen) else None,
                 lost=not posixpath.isabs(path) and accepted,
                 given_up=given_up,
@@ -113,7 +126,9 @@ def loss(differs: Differing) -> str:
     """What of the agent's work is missing, on one line."""
     file, path = differs.file, differs.name
     if differs.now == "unknown":
-        return f"{path}: could not be compared"
+        return f"{path}: could not be compared{f', {differs.instead}' if differs.instead else ''}"
+    if differs.instead:
+        return f"{path}: {CHANGE_WORDS[file.change]} by the agent, {differs.instead}"
     if file.change == "delete":
         back = "is there again" if differs.now == "reverted" else "is there again, with other text"
         return f"{path}: deleted by the agent, {back}"
@@ -136,7 +151,8 @@ def loss(differs: Differing) -> str:
 def kept(differs: Differing) -> str:
     """That a file stays as the person has it, on one line."""
     if differs.now == "unknown":
-        return f"{differs.name}: kept as it is; whether it changed is not known"
+        there = f", {differs.instead}" if differs.instead else ""
+        return f"{differs.name}: kept as it is{there}; whether it changed is not known"
     if differs.now == "gone":
         return f"{differs.name}: stays away"
     return f"{differs.name}: kept as it is, {_now_words(differs)}"
@@ -145,6 +161,8 @@ def kept(differs: Differing) -> str:
 def note(differs: Differing) -> str:
     """What the agent must know of it."""
     name, again = differs.name, "Read it again before editing."
+    if differs.instead:
+        return f"{_replaced(differs, 'you')} {_before_editing(differs)}"
     if differs.now == "unknown":
         return f"Whether {name} is as you left it is not known. {again}"
     if differs.now == "gone":
@@ -165,6 +183,8 @@ def _given_up(path: str, state: OperationsState, target: Target) -> str:
 
 def _title(differs: Differing, agent: str) -> str:
     name, change = differs.name, differs.file.change
+    if differs.instead:
+        return _replaced(differs, agent)
     if differs.now == "unknown":
         return f"Whether {name} was changed after {agent} is not known."
     if change == "delete":
@@ -177,11 +197,29 @@ def _title(differs: Differing, agent: str) -> str:
     return f"{name} was changed after {agent}."
 
 
+def _replaced(differs: Differing, agent: str) -> str:
+    """That something else stands in the file's place, for whom the agent is `agent`."""
+    name, instead = differs.name, differs.instead
+    if differs.now == "unknown":
+        return f"Whether {name} is as {agent} left it is not known: {instead}."
+    if differs.file.change == "delete":
+        return f"{capital(agent)} deleted {name}; {instead}."
+    return f"{name} is not as {agent} left it: {instead}."
+
+
+def _before_editing(differs: Differing) -> str:
+    if differs.there == "link":
+        return "Look where it leads before editing."
+    return "It cannot be edited as a file."
+
+
 def _other(parts: list[str]) -> str:
     return "not as the agent left it" if not parts else f"not as the agent left it; {parts[0]} or changed"
 
 
 def _now_words(differs: Differing) -> str:
+    if differs.instead:
+        return differs.instead
     if differs.file.change == "delete" and differs.now != "unknown":
         return "there again" if differs.now == "reverted" else "there again, other text"
     return {

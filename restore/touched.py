@@ -115,7 +115,10 @@ def state_now(touched: Touched, seen: AnyObservation | None) -> str:
     if touched.change == "delete":
         if seen.kind == "absent":
             return "present"
-        return "reverted" if touched.before is None or seen.sha256 == touched.before else "changed"
+        if seen.sha256 is not None and seen.sha256 == touched.before:
+            return "reverted"
+        # Of a file that was not seen before it was deleted, it is only known that it was one.
+        return "reverted" if touched.before is None and seen.kind == "regular" else "changed"
     if seen.kind == "absent":
         return "gone"
     if touched.sha256 is not None and seen.sha256 == touched.sha256:

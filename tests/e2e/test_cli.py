@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +144,27 @@ def test_check_touches_nothing_and_says_what_would_be_asked(workspace: Path) -> 
     assert "worktree.branchDeleted  The branch feature/x was deleted.\n" in done.stdout
     assert run(workspace, "check", "rounding").returncode == 0
     assert every_byte(workspace) == before
+
+
+@pytest.mark.parametrize(
+    ("put", "words"),
+    [
+        (Path.mkdir, "a folder is there now"),
+        (os.mkfifo, "something that is not a file is there now"),
+        (lambda path: path.symlink_to("README.md"), "a link is there now"),
+    ],
+)
+def test_what_stands_where_a_file_was_is_said(
+    workspace: Path, put: Callable[[Path], None], words: str
+) -> None:
+    touched = workspace / "note_20.txt"
+    touched.unlink()
+    put(touched)
+    for arguments in (("check", "rounding"), ("resume", "rounding"), ("resume", "rounding", "--defaults")):
+        said = " ".join(run(workspace, *arguments).stdout.split())
+        assert words in said
+        assert "other text" not in said
+        assert "Read it again" not in said
 
 
 def test_settings_that_cannot_be_read_are_named_with_their_line(workspace: Path, hermetic_home: Path) -> None:

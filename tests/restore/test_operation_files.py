@@ -41,9 +41,9 @@ def seen(rounding: bytes | None = EDITED, added: bytes | None = NOTE) -> Seen:
     }
 
 
-def differs(change: str, now: str, added: int = 0, removed: int = 0) -> Differing:
+def differs(change: str, now: str, added: int = 0, removed: int = 0, there: str = "regular") -> Differing:
     file = Touched(path=f"{REPO_A}/f", change=change, lines_added=added, lines_removed=removed)
-    return Differing(file=file, path="f", name="f", now=now, sha256=None, lost=True)
+    return Differing(file=file, path="f", name="f", now=now, there=there, sha256=None, lost=True)
 
 
 def test_files_as_left_do_not_differ() -> None:
@@ -169,6 +169,52 @@ def test_each_fate_has_its_kind_and_words(change: str, now: str, kind: str, titl
 )
 def test_what_is_lost_is_said_of_each_file(each: Differing, line: str) -> None:
     assert loss(each) == line
+
+
+@pytest.mark.parametrize(
+    ("there", "words"),
+    [
+        ("folder", "a folder is there now"),
+        ("link", "a link is there now"),
+        ("other", "something that is not a file is there now"),
+    ],
+)
+def test_what_stands_where_a_file_was_is_said_everywhere(there: str, words: str) -> None:
+    look = "Look where it leads before editing." if there == "link" else "It cannot be edited as a file."
+    for change, how in (("add", "written"), ("update", "edited"), ("delete", "deleted")):
+        each = differs(change, "changed", 3, there=there)
+        drift = file_drift(msgspec.structs.replace(each, lost=False), TARGET)
+        deleted = change == "delete"
+        assert drift.title == (
+            f"Codex deleted f; {words}." if deleted else f"f is not as Codex left it: {words}."
+        )
+        assert [row.now for row in drift.differences] == [words]
+        assert [choice.id for choice in drift.choices] == ["keep", "readOnly"]
+        assert kept(each) == f"f: kept as it is, {words}"
+        assert loss(each) == f"f: {how} by the agent, {words}"
+        said = f"You deleted f; {words}." if deleted else f"f is not as you left it: {words}."
+        assert note(each) == f"{said} {look}"
+
+
+def test_of_a_link_it_is_not_known_whether_it_was_there_before() -> None:
+    each = differs("update", "unknown", there="link")
+    drift = file_drift(each, TARGET)
+    assert drift.title == "Whether f is as Codex left it is not known: a link is there now."
+    assert [row.now for row in drift.differences] == ["a link is there now"]
+    assert kept(each) == "f: kept as it is, a link is there now; whether it changed is not known"
+    assert loss(each) == "f: could not be compared, a link is there now"
+    assert note(each) == (
+        "Whether f is as you left it is not known: a link is there now. Look where it leads before editing."
+    )
+
+
+def test_what_is_there_now_is_seen() -> None:
+    for kind in ("folder", "other", "link"):
+        now = seen() | {FileProbe(f"{REPO_A}/rounding.py"): FileSeen(kind=kind)}
+        (one,) = differing(state(), now, TARGET)
+        assert one.there == kind
+    (unseen,) = differing(state(), seen() | {FileProbe(f"{REPO_A}/note.txt"): Unseen("timeout")}, TARGET)
+    assert unseen.there == ""
 
 
 def test_what_is_kept_and_what_the_agent_is_told() -> None:

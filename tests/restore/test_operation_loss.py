@@ -14,7 +14,10 @@ MADE_NEW = msgspec.structs.replace(TARGET, recreated=True)
 
 def lost(*fates: str) -> tuple[Differing, ...]:
     file = Touched(path="f", change="update")
-    return tuple(Differing(file=file, path="f", name="f", now=now, sha256=None, lost=True) for now in fates)
+    return tuple(
+        Differing(file=file, path="f", name="f", now=now, there="regular", sha256=None, lost=True)
+        for now in fates
+    )
 
 
 def stayed(kind: DriftKind) -> Choices:

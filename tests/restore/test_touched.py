@@ -160,6 +160,19 @@ def test_hashes_around_an_operation() -> None:
     assert state_now(files["removed"], seen(NEW)) == "changed"
 
 
+@pytest.mark.parametrize("kind", ["folder", "link", "other"])
+def test_a_deleted_file_is_not_back_when_something_else_is_there(kind: str) -> None:
+    hashed_before: dict[str, Touched] = {}
+    hashed(hashed_before, "f", digest(OLD), ABSENT)
+    for files in (hashed_before, after(delete())):
+        assert state_now(files["f"], FileSeen(kind=kind)) == "changed"
+        assert state_now(files["f"], seen(OLD)) == "reverted"
+    linked = FileSeen(kind="link", sha256=digest(b"target"))
+    assert state_now(after(delete())["f"], linked) == "changed"
+    hashed_before["f"].before = digest(b"target")
+    assert state_now(hashed_before["f"], linked) == "reverted"
+
+
 def test_a_hash_is_more_than_an_edit() -> None:
     files = after(update())
     hashed(files, "f", digest(OLD), digest(NEW))
