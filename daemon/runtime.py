@@ -2,6 +2,7 @@
 
 The lock says whether a daemon lives, nothing else does: a socket file, a lock file or a process id may be
 left over from a dead one. A lock file is never removed, since two could then be locked at once.
+Who keeps state elsewhere has a daemon of their own: another one would show and write what is not theirs.
 """
 
 import contextlib
@@ -19,6 +20,7 @@ from resumed.protocol.errors import ErrorCode, ResumedError
 EXIT_LOCK_HELD = 75
 _LONGEST_SOCKET_PATH = 100
 _SHORT_ID = 16
+_DAEMON_NAME_BYTES = 8
 _F_GETPATH = 50
 
 
@@ -48,22 +50,28 @@ def place_of(root: Path) -> Place:
     canonical = canonical_path(root)
     _refuse_everything(canonical)
     identifier = workspace_id(canonical)
-    short = identifier[:_SHORT_ID]
+    name = _daemon_name(canonical)
     folder = runtime_folder()
-    if len(os.fsencode(folder / "r" / f"{short}.sock")) > _LONGEST_SOCKET_PATH:
+    if len(os.fsencode(folder / "r" / f"{name}.sock")) > _LONGEST_SOCKET_PATH:
         folder = Path(f"/tmp/resumed-{os.getuid()}")
     return Place(
         root=Path(os.fsdecode(canonical)),
         workspace_id=identifier,
-        socket=folder / "r" / f"{short}.sock",
-        lock=folder / "r" / f"{short}.lock",
-        log=state_folder() / "logs" / f"daemon-{short}.log",
+        socket=folder / "r" / f"{name}.sock",
+        lock=folder / "r" / f"{name}.lock",
+        log=state_folder() / "logs" / f"daemon-{identifier[:_SHORT_ID]}.log",
     )
 
 
 def workspace_id(root: bytes) -> str:
     """Return the id of a workspace from the bytes of its canonical root: 32 hexadecimal digits."""
     return hashlib.blake2b(root, digest_size=16).hexdigest()
+
+
+def _daemon_name(root: bytes) -> str:
+    """Name the daemon of a workspace and of a state folder, by whichever links that is reached."""
+    state = os.path.realpath(os.fsencode(state_folder()))
+    return hashlib.blake2b(root + b"\0" + state, digest_size=_DAEMON_NAME_BYTES).hexdigest()
 
 
 def canonical_path(folder: Path) -> bytes:

@@ -59,6 +59,22 @@ def test_it_starts_a_daemon_and_finds_it_again(workspace: Path) -> None:
     assert daemon_pid(path) == pid
 
 
+def test_the_daemon_of_another_state_folder_is_not_used(
+    workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = find_or_start(workspace)
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setenv("RESUMED_HOME", str(tmp_path / "other state"))
+        second = find_or_start(workspace)
+        with Wire(second) as wire:
+            wire.initialize()
+            status = wire.call(1, "daemon/status")["result"]
+        stop(second)
+    assert status["stateFolder"] == str(tmp_path / "other state")
+    assert status["pid"] != daemon_pid(first)
+    assert find_or_start(workspace) == first
+
+
 def test_many_starters_end_with_one_daemon(workspace: Path) -> None:
     starters = [
         subprocess.Popen(

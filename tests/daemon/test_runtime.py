@@ -1,6 +1,7 @@
 import fcntl
 import hashlib
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -46,10 +47,27 @@ def test_one_folder_has_one_place_by_whatever_name(tmp_path: Path, monkeypatch: 
     assert len({place_of(name) for name in names}) == 1
     place = place_of(real)
     assert place.root == real
-    assert place.socket == runtime_folder() / "r" / f"{place.workspace_id[:16]}.sock"
-    assert place.lock.parent == place.socket.parent
+    assert place.socket.parent == runtime_folder() / "r"
+    assert re.fullmatch(r"[0-9a-f]{16}\.sock", place.socket.name)
+    assert place.lock == place.socket.with_suffix(".lock")
     assert place.log == state_folder() / "logs" / f"daemon-{place.workspace_id[:16]}.log"
     assert not place.socket.parent.exists()
+
+
+def test_each_state_folder_has_its_own_daemon_by_whatever_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = []
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    for state in ("real/state", "link/state", "other"):
+        monkeypatch.setenv("RESUMED_HOME", str(tmp_path / state))
+        places.append(place_of(tmp_path))
+        (tmp_path / "real" / "state").mkdir(parents=True, exist_ok=True)
+    first, linked, other = places
+    assert (first.socket, first.lock) == (linked.socket, linked.lock)
+    assert first.socket != other.socket
+    assert first.lock != other.lock
+    assert {place.workspace_id for place in places} == {first.workspace_id}
 
 
 def test_a_path_of_any_bytes_is_a_workspace(tmp_path: Path) -> None:
