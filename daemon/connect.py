@@ -17,8 +17,10 @@ from resumed.daemon.rpc.messages import Response, read_error, read_message, requ
 from resumed.daemon.rpc.peers import check_ours
 from resumed.daemon.runtime import (
     EXIT_LOCK_HELD,
+    EXIT_REFUSED,
     Place,
     check_private_folder,
+    log_hint,
     place_of,
     runtime_folder,
     state_folder,
@@ -55,7 +57,7 @@ def find_or_start(root: Path) -> Path:
                 return place.socket
             _drain(daemon)
             end = time.monotonic() + _START_SECONDS
-    raise _failed("A daemon holds this workspace but does not answer.", f"Its log is {place.log}.")
+    raise _failed("A daemon holds this workspace but does not answer.", log_hint(place.log))
 
 
 def bridge_stdio(root: Path) -> int:
@@ -153,13 +155,15 @@ def _start(place: Place, end: float) -> None:
         if code == EXIT_LOCK_HELD:
             _wait_until_listens(place.socket, _HELD_SECONDS)
             return
+        if code == EXIT_REFUSED:
+            # The workspace itself was not refused before: what can't be used is a folder of ours.
+            sentence, _, hint = said.partition("\n")
+            raise ResumedError(ErrorCode.STATE_READ_ONLY, sentence, hint)
         if code is not None:
-            raise _failed(
-                f"The daemon did not start: {said or f'exit code {code}'}", f"Its log is {place.log}."
-            )
+            raise _failed(f"The daemon did not start: {said or f'exit code {code}'}", log_hint(place.log))
         if time.monotonic() > end:
             process.kill()
-            raise _failed("The daemon did not start in time.", f"Its log is {place.log}.")
+            raise _failed("The daemon did not start in time.", log_hint(place.log))
         time.sleep(_POLL_SECONDS)
 
 

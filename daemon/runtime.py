@@ -6,6 +6,7 @@ Who keeps state elsewhere has a daemon of their own: another one would show and 
 """
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import os
@@ -18,6 +19,8 @@ from typing import NamedTuple
 from resumed.protocol.errors import ErrorCode, ResumedError
 
 EXIT_LOCK_HELD = 75
+EXIT_REFUSED = 78
+_NOT_WRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT)
 _LONGEST_SOCKET_PATH = 100
 _SHORT_ID = 16
 _DAEMON_NAME_BYTES = 8
@@ -123,13 +126,23 @@ def make_private_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         found = os.lstat(folder)
     except OSError as error:
-        raise _unusable(folder, "cannot be created") from error
+        raise _not_made(folder, error) from error
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
         raise _unusable(folder, "is not ours")
     if found.st_mode & 0o022:
         raise _unusable(folder, "may be written by others")
     if found.st_mode & 0o077:
         folder.chmod(0o700)
+
+
+def log_refusal(error: OSError) -> ResumedError | OSError:
+    """What to say of a log that could not be opened: of the state folder, where that is the reason."""
+    return _state_unwritable(error) if error.errno in _NOT_WRITABLE else error
+
+
+def log_hint(log: Path) -> str:
+    """Where to look for more: a log is named only where there is one."""
+    return f"Its log is {log}." if os.path.exists(log) else "resumed serve may say more."
 
 
 def check_private_folder(folder: Path) -> None:
@@ -187,6 +200,20 @@ def _homes() -> set[str]:
 
 def _refused(sentence: str, hint: str) -> ResumedError:
     return ResumedError(ErrorCode.WORKSPACE_REFUSED, sentence, hint)
+
+
+def _not_made(folder: Path, error: OSError) -> ResumedError:
+    if state_folder() in (folder, *folder.parents):
+        return _state_unwritable(error)
+    return _unusable(folder, f"cannot be created: {error.strerror}")
+
+
+def _state_unwritable(error: OSError) -> ResumedError:
+    return ResumedError(
+        ErrorCode.STATE_READ_ONLY,
+        f"The state folder {state_folder()} cannot be written: {error.strerror}.",
+        "Set RESUMED_HOME to a folder of yours that can be written.",
+    )
 
 
 def _unusable(folder: Path, why: str) -> ResumedError:

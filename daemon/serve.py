@@ -21,8 +21,10 @@ from resumed.daemon.rpc.application import Application, OpenApplication
 from resumed.daemon.rpc.server import Server
 from resumed.daemon.runtime import (
     EXIT_LOCK_HELD,
+    EXIT_REFUSED,
     LockHeld,
     Place,
+    log_refusal,
     make_private_folder,
     place_of,
     state_folder,
@@ -55,7 +57,8 @@ def serve(root: Path, load: LoadApplication = load_workspace) -> int:
     """Serve a workspace until stopped or idle; returns the exit code.
 
     What keeps it from starting is one sentence on standard error: 1, or 75 when another daemon holds the
-    workspace. Standard error is given up once the socket listens: a starter that reads it sees its end.
+    workspace, or 78 with what to do about it on the next line. Standard error is given up once the socket
+    listens: a starter that reads it sees its end.
     A worker thread that hangs may be left running: the caller must leave the process without joining it.
     """
     os.umask(0o077)
@@ -69,9 +72,12 @@ def serve(root: Path, load: LoadApplication = load_workspace) -> int:
     try:
         try:
             listening = _listen(place.socket)
-            _redirect_output(place.log)
         except OSError as error:
             return _refuse(error)
+        try:
+            _redirect_output(place.log)
+        except OSError as error:
+            return _refuse(log_refusal(error))
         _run(_serve(place, listening, load))
     finally:
         with contextlib.suppress(OSError):
@@ -81,7 +87,10 @@ def serve(root: Path, load: LoadApplication = load_workspace) -> int:
 
 
 def _refuse(error: Exception) -> int:
-    """Say in one sentence what keeps the daemon from starting; returns the exit code."""
+    """Say what keeps the daemon from starting; returns the exit code."""
+    if isinstance(error, ResumedError):
+        sys.stderr.write(f"{error.sentence}\n{error.data.hint}\n")
+        return EXIT_REFUSED
     sentence = (
         f"A file that the daemon needs can't be used: {error}." if isinstance(error, OSError) else str(error)
     )

@@ -13,7 +13,7 @@ import msgspec
 from resumed.daemon.cli.failures import Failure
 from resumed.daemon.connect import find_or_start
 from resumed.daemon.rpc.client import Callbacks, Client, ConnectionLost
-from resumed.daemon.runtime import place_of
+from resumed.daemon.runtime import log_hint, place_of
 from resumed.daemon.version import VERSION
 from resumed.protocol.converter import Malformed, to_json, to_type
 from resumed.protocol.daemon import ClientCapabilities
@@ -70,10 +70,8 @@ async def _call(root: Path, method: str, params: Wire, listener: Listener) -> Re
             plain = await client.call_plain(method, params)
         return Reply(plain, to_type(plain, expected))
     except ConnectionLost as error:
-        log = place_of(root).log
-        raise Failure(
-            "The background process went away before it answered.", f"Try again. Its log is {log}."
-        ) from error
+        hint = f"Try again. {log_hint(place_of(root).log)}"
+        raise Failure("The background process went away before it answered.", hint) from error
     except Malformed as error:
         raise Failure(f"The background process answered with something else: {error}.") from error
 

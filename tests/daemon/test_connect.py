@@ -118,8 +118,23 @@ def test_what_keeps_a_daemon_from_starting_is_said(
 ) -> None:
     (hermetic_home / "file").touch()
     monkeypatch.setenv("RESUMED_HOME", str(hermetic_home / "file"))
-    with pytest.raises(ResumedError, match="did not start: The folder"):
+    with pytest.raises(ResumedError, match="cannot be written: File exists") as refused:
         find_or_start(workspace)
+    assert refused.value.data.hint == "Set RESUMED_HOME to a folder of yours that can be written."
+
+
+def test_a_log_is_named_only_where_there_is_one(workspace: Path) -> None:
+    place = place_of(workspace)
+    place.lock.parent.mkdir(parents=True, mode=0o700)
+    place.lock.mkdir()
+    with pytest.raises(ResumedError, match="did not start: A file that") as refused:
+        find_or_start(workspace)
+    assert refused.value.data.hint == "resumed serve may say more."
+    place.log.touch()
+    with pytest.raises(ResumedError, match="did not start: A file that") as refused:
+        find_or_start(workspace)
+    assert refused.value.data.hint == f"Its log is {place.log}."
+    place.lock.rmdir()
 
 
 def test_a_lock_held_by_one_that_never_answers_is_said(

@@ -1,3 +1,4 @@
+import errno
 import fcntl
 import hashlib
 import os
@@ -12,6 +13,7 @@ from resumed.daemon.runtime import (
     LockHeld,
     canonical_path,
     check_private_folder,
+    log_refusal,
     make_private_folder,
     place_of,
     runtime_folder,
@@ -198,6 +200,20 @@ def test_a_holder_without_a_hint_is_not_known(tmp_path: Path, hint: str) -> None
         with pytest.raises(LockHeld) as caught:
             take_lock(lock)
     assert caught.value.pid == 0
+
+
+def test_a_log_on_a_disk_that_takes_nothing_is_the_state_folder_s_fault() -> None:
+    for number in (errno.EROFS, errno.EACCES, errno.ENOSPC):
+        refusal = log_refusal(OSError(number, os.strerror(number)))
+        assert str(refusal) == f"The state folder {state_folder()} cannot be written: {os.strerror(number)}."
+    strange = IsADirectoryError(errno.EISDIR, "Is a directory", "/log")
+    assert log_refusal(strange) is strange
+
+
+def test_a_runtime_folder_that_cannot_be_made_says_why(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(ResumedError, match="below cannot be created: Not a directory"):
+        make_private_folder(tmp_path / "file" / "below")
 
 
 def test_a_folder_that_others_may_write_is_not_used(tmp_path: Path) -> None:

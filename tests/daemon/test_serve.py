@@ -1,3 +1,4 @@
+import errno
 import os
 import signal
 import subprocess
@@ -6,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from resumed.daemon.runtime import EXIT_LOCK_HELD, place_of, take_lock
+from resumed.daemon import serve
+from resumed.daemon.runtime import EXIT_LOCK_HELD, EXIT_REFUSED, place_of, state_folder, take_lock
 from tests.support.wire import (
     DEADLINE,
     Daemon,
@@ -106,8 +108,28 @@ def test_a_refused_workspace_is_said(hermetic_home: Path) -> None:
         text=True,
         timeout=DEADLINE,
     )
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == f"{hermetic_home} is too much for one workspace.\n"
+    assert (done.returncode, done.stdout) == (EXIT_REFUSED, "")
+    assert done.stderr == (
+        f"{hermetic_home} is too much for one workspace.\nOpen a project's folder instead.\n"
+    )
+
+
+def test_a_log_that_cannot_be_opened_is_the_state_folder_s_fault(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def read_only_disk(log: Path) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(log))
+
+    monkeypatch.setattr(serve, "_redirect_output", read_only_disk)
+    before = os.umask(0o077)
+    code = serve.serve(workspace)
+    os.umask(before)
+    assert code == EXIT_REFUSED
+    assert capsys.readouterr().err == (
+        f"The state folder {state_folder()} cannot be written: Read-only file system.\n"
+        "Set RESUMED_HOME to a folder of yours that can be written.\n"
+    )
+    assert not place_of(workspace).socket.exists()
 
 
 @pytest.mark.parametrize("taken", ["lock", "socket", "log"])

@@ -57,6 +57,21 @@ def test_a_daemon_that_dies_before_it_answers_is_said(tmp_path: Path) -> None:
         assert str(daemon.place.log) in failed.value.hint
 
 
+def test_a_log_that_is_not_there_is_not_named(tmp_path: Path) -> None:
+    with running_daemon(tmp_path) as daemon:
+
+        async def kill(question: Question) -> Answers:
+            daemon.process.kill()
+            daemon.process.wait()
+            daemon.place.log.unlink()
+            return Answers(cancelled=True)
+
+        listener = Listener(Callbacks(question=kill), ClientCapabilities(restore_ask=True))
+        with pytest.raises(Failure, match="went away before it answered") as failed:
+            call(tmp_path, "turn/start", TurnStartParams(session_id="s", message="hi"), listener)
+        assert failed.value.hint == "Try again. resumed serve may say more."
+
+
 def test_json_is_the_whole_answer_whatever_we_know_of_it() -> None:
     plain = {"threadId": "t", "aFieldOfTomorrow": ["\x1b"]}
     text = json_text(Reply(plain, None))
