@@ -1,18 +1,24 @@
 """Answers given in advance: `--answer SUBSYSTEM.KIND[:PATH]=CHOICE[:TYPED]`.
 
-A key without a path answers every question of its kind; one with a path is for that question alone.
+A choice that needs a word takes it behind it. A key without a path answers every question of its kind; one
+with a path is for that question alone.
 """
 
 import re
 from collections.abc import Iterable, Mapping
 
 from resumed.daemon.cli.failures import Exit, Failure
+from resumed.daemon.cli.questions import choice_name, key_of
+from resumed.daemon.cli.words import typed
 from resumed.protocol.restore import Answer, Drift, DriftKind, Question
 from resumed.restore.asking import problem
 from resumed.restore.drift import READ_ONLY, RULES, drift_id
 
 _FORM = re.compile(
     r"(?P<kind>[A-Za-z_]+\.[A-Za-z]+)(?::(?P<path>.+))?=(?P<choice>[A-Za-z]+)(?::(?P<typed>.*))?"
+)
+_EXAMPLES = (
+    "It looks like worktree.branchDiffers=stay, or permissions.neverAsk=never:skip with a word to type."
 )
 _KINDS: dict[str, DriftKind] = {drift_id(kind): kind for kind in RULES}
 
@@ -25,7 +31,7 @@ def parse(texts: Iterable[str]) -> dict[str, Answer]:
     for text in texts:
         found = _FORM.fullmatch(text)
         if found is None:
-            raise _wrong(f"“{text}” is no answer.", "It looks like worktree.branchDiffers=stay.")
+            raise _wrong(f"“{text}” is no answer.", _EXAMPLES)
         kind = _KINDS.get(found["kind"])
         if kind is None:
             raise _wrong(
@@ -60,7 +66,8 @@ def answers_for(question: Question, given: Given) -> dict[str, Answer]:
         if drift.id in answers and (found := problem(drift, answers[drift.id]))
     ]
     if problems:
-        raise _wrong(" ".join(problems), "Nothing was changed or started.")
+        words = _words_missing(question, answers)
+        raise _wrong(" ".join(problems), "\n".join(("Nothing was changed or started.", *words)))
     return answers
 
 
@@ -68,6 +75,19 @@ def unused(drifts: Iterable[Drift], given: Given) -> tuple[str, ...]:
     """The keys given that none of these drifts asked for."""
     asked = {key for drift in drifts for key in (drift.id, drift_id(drift.kind))}
     return tuple(key for key in given if key not in asked)
+
+
+def _words_missing(question: Question, answers: Mapping[str, Answer]) -> list[str]:
+    """How each choice that was given without its word is given with it."""
+    return [
+        "With the word in advance it is: "
+        + typed("--answer", f"{key_of(drift, question.drifts)}={choice_name(choice)}")
+        for drift in question.drifts
+        for choice in drift.choices
+        if (answer := answers.get(drift.id)) is not None
+        and (choice.id, choice.not_possible) == (answer.choice, None)
+        and choice.typed not in (None, answer.typed)
+    ]
 
 
 def _wrong(sentence: str, hint: str) -> Failure:

@@ -51,7 +51,8 @@ def choice_lines(drift: Drift, names: dict[str, str], indent: str = "  ") -> lis
     beside = start + labels + 3 <= _NOTES_FROM
     lines = []
     for choice in drift.choices:
-        head, note = f"{indent}{names[choice.id]:<{heads}}  ", _notes(choice, drift)
+        name = names[choice.id]
+        head, note = f"{indent}{name:<{heads}}  ", _notes(choice, drift, name)
         if note and beside:
             lines.append(Line(f"{head}{choice.label:<{labels}}   ", note, "dim"))
         else:
@@ -98,7 +99,7 @@ def keyed_lines(question: Question) -> list[Line]:
     lines = []
     for drift in question.drifts:
         names = {
-            choice.id: f"{QUIET} {choice.id}" if choice.not_possible else choice.id
+            choice.id: f"{QUIET} {choice.id}" if choice.not_possible else choice_name(choice)
             for choice in drift.choices
         }
         lines += [
@@ -114,6 +115,11 @@ def key_of(drift: Drift, drifts: Sequence[Drift]) -> str:
     """The shortest key for `--answer`: the kind alone where there is but one of it."""
     alone = sum(other.kind is drift.kind for other in drifts) == 1
     return drift_id(drift.kind) if alone else drift.id
+
+
+def choice_name(choice: Choice) -> str:
+    """What `--answer` takes behind the key: the choice, and behind it the word that it needs."""
+    return choice.id if choice.typed is None else f"{choice.id}:{choice.typed}"
 
 
 def asked_differences(question: Question) -> tuple[Difference, ...]:
@@ -140,12 +146,14 @@ def check_lines(checked: DriftCheckResult, asked_for: str) -> list[Line]:
     return [*lines, Line("  Go on: ", typed("resumed", "resume", asked_for), copied=True)]
 
 
-def _notes(choice: Choice, drift: Drift) -> str:
+def _notes(choice: Choice, drift: Drift, name: str) -> str:
+    """`name` is what the choice is listed under, which may hold its word already."""
     notes = ["suggested"] if choice.id == drift.suggested else []
     if choice.not_possible:
         notes.append(f"not yet: {choice.not_possible}")
     if choice.typed:
-        notes.append(f"type “{choice.typed}”")
+        how = "with the word" if name == choice_name(choice) else "type"
+        notes.append(f"{how} “{choice.typed}”")
     if choice.detail and not choice.not_possible:
         notes.append(choice.detail.removesuffix("."))
     return f"({'; '.join(notes)})" if notes else ""

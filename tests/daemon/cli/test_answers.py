@@ -75,6 +75,33 @@ def test_an_answer_that_cannot_be_taken_now_is_wrong_usage(text: str, why: str) 
     assert refused.value.exit_code is Exit.USAGE
 
 
+@pytest.mark.parametrize("text", ["permissions.neverAsk=never", "permissions.neverAsk=never:please"])
+def test_how_a_word_is_given_in_advance_is_said_where_it_is_missing(text: str) -> None:
+    with pytest.raises(Failure) as refused:
+        answers_for(question(ON_ANOTHER_BRANCH, NEVER_ASKED), parse((text,)))
+    assert refused.value.hint == (
+        "Nothing was changed or started.\n"
+        "With the word in advance it is: --answer permissions.neverAsk=never:skip"
+    )
+
+
+def test_no_word_is_asked_for_where_none_is_missing() -> None:
+    with pytest.raises(Failure) as refused:
+        answers_for(
+            question(ON_ANOTHER_BRANCH, NEVER_ASKED),
+            parse(("worktree.branchDiffers=switch", "permissions.neverAsk=never:skip")),
+        )
+    assert refused.value.hint == "Nothing was changed or started."
+
+
+def test_the_form_of_an_answer_is_shown_with_and_without_a_word() -> None:
+    with pytest.raises(Failure) as refused:
+        parse(("stay",))
+    assert refused.value.hint == (
+        "It looks like worktree.branchDiffers=stay, or permissions.neverAsk=never:skip with a word to type."
+    )
+
+
 def test_answers_that_nothing_asked_for_are_named() -> None:
     given = parse(("worktree.branchDiffers=stay", "worktree.gone=relink", "operations.fileChanged:x=keep"))
     assert unused((ON_ANOTHER_BRANCH, changed_file("y")), given) == (

@@ -130,6 +130,13 @@ async def test_a_given_answer_that_cannot_be_taken_leaves_everything_as_it_is() 
     assert person.saw == ""
 
 
+async def test_a_given_answer_without_its_word_says_how_to_give_it() -> None:
+    person = Typing("1", given=("permissions.neverAsk=never",))
+    assert await person.answer(question(NEVER_ASKED)) == Answers(cancelled=True)
+    assert person.asker.failure is not None
+    assert person.asker.failure.hint.endswith("--answer permissions.neverAsk=never:skip")
+
+
 def test_only_enter_consents() -> None:
     assert Typing("").asker.confirm("Start it as it is?")
     assert not Typing("q").asker.confirm("Start it as it is?")

@@ -1,10 +1,13 @@
 from pathlib import Path
 
+import msgspec
+
 from resumed.daemon.cli.questions import (
     asked_differences,
     check_lines,
     difference_lines,
     key_of,
+    keyed_lines,
     question_lines,
     why_lines,
 )
@@ -77,6 +80,24 @@ def test_what_is_open_is_no_difference() -> None:
     assert (
         asked_differences(question(ON_ANOTHER_BRANCH, changed_file("a.py"))) == ON_ANOTHER_BRANCH.differences
     )
+
+
+def test_a_choice_is_named_as_it_is_given_in_advance() -> None:
+    assert printed(keyed_lines(question(NEVER_ASKED))) == (
+        "\n"
+        "  permissions.neverAsk  Last time it ran without asking you.\n"
+        "    We never turn that back on by ourselves.\n"
+        "    onRequest   Start with questions on            (suggested)\n"
+        "    never:skip  Without questions, this run only   (with the word “skip”)\n"
+        "    readOnly    Just read                          (Nothing is started or\n"
+        "                                                   changed)\n"
+    )
+
+
+def test_a_choice_that_is_not_possible_is_named_without_its_word() -> None:
+    choices = [msgspec.structs.replace(choice, not_possible="later") for choice in NEVER_ASKED.choices]
+    drift = msgspec.structs.replace(NEVER_ASKED, choices=tuple(choices))
+    assert "    - never      Without questions" in printed(keyed_lines(question(drift)))
 
 
 def test_the_key_has_a_path_only_where_it_needs_one() -> None:
