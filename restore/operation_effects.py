@@ -162,6 +162,9 @@ def _patch_effect(patch: FilePatch, seen: Seen, target: Target) -> str:
     if not isinstance(observation, FileSeen):
         return UNCLEAR
     absent = observation.kind == "absent"
+    if observation.kind in ("folder", "other"):
+        # Whatever put it there, the file went away in between.
+        return UNCLEAR
     if patch.change == "delete":
         return LANDED if absent else NOT_LANDED
     if absent:

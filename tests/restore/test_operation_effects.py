@@ -90,6 +90,14 @@ def test_what_could_not_be_seen_decides_nothing() -> None:
     assert effect(call(opened(pre={"f": digest(OLD)})), unseen, TARGET) == "unclear"
 
 
+@pytest.mark.parametrize("kind", ["folder", "other"])
+@pytest.mark.parametrize("patch", [ADD, UPDATE, DELETE])
+def test_something_else_in_the_files_place_decides_nothing(patch: FilePatch, kind: str) -> None:
+    seen: Seen = {FileProbe(f"{ROOT}/f"): FileSeen(kind=kind)}
+    state = opened(patch)
+    assert effect(state.open["1"], seen, TARGET) == "unclear"
+
+
 def test_edits_of_several_files_must_agree() -> None:
     both = call(opened(ADD, FilePatch(path="g", change="add", sha256=digest(NEW))))
     assert effect(both, files(f=NEW, g=NEW), TARGET) == "landed"
