@@ -33,6 +33,7 @@ from resumed.restore.probes import (
     Seen,
     SwitchProbe,
     TreeFileProbe,
+    TreeFolderProbe,
     Unseen,
 )
 
@@ -101,7 +102,7 @@ class Observer:
                 return await self.git.switch(path, branch)
             case FileProbe(path):
                 return await files.file(path)
-            case TreeFileProbe(path, sha, relative):
+            case TreeFileProbe(path, sha, relative) | TreeFolderProbe(path, sha, relative):
                 return await self.git.tree_file(path, sha, relative)
             case CeilingProbe(agent):
                 return await self.policy.ceiling(agent)

@@ -27,10 +27,11 @@ from resumed.daemon.storage.damage import Damage
 from resumed.daemon.storage.errors import StreamMissing
 from resumed.daemon.storage.reader import Position, Reading
 from resumed.daemon.storage.streams import Streams
+from resumed.daemon.taking_up import TakingUp
 from resumed.restore.events.envelope import Event
 from resumed.restore.events.session import Ingested, SessionMeta
 from resumed.restore.events.thread import SessionLinked, ThreadMeta
-from resumed.restore.lifecycle import Lifecycle, LifecycleState, aborted, place_only, taken_up
+from resumed.restore.lifecycle import Lifecycle, LifecycleState, aborted, ended_with_its_restore
 from resumed.restore.snapshot import Fold, Record
 from resumed.restore.subsystems import SUBSYSTEMS
 
@@ -60,7 +61,8 @@ class Built(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Parts(msgspec.Struct, kw_only=True):
-    """What one build reads from: the readings, and the events of runs held back until judged.
+    """What one build reads from: the readings, and the own events by stream; `restored` are those of
+    runs that ended with their restore.
     `agents_own` is the path of the agent's file that own events tell of, empty if they say no path;
     `ingested` is what a restore has read of it before."""
 
@@ -71,7 +73,7 @@ class _Parts(msgspec.Struct, kw_only=True):
     agents_own_unread: bool = False
     foreign: ForeignReading | None = None
     tails: list[list[Event]] = []
-    provisional: bool = False
+    restored: list[list[Event]] = []
 
 
 def build(streams: Streams, source: Source, saved: bytes | None) -> Built:
@@ -99,7 +101,9 @@ def _build(streams: Streams, source: Source, checkpoint: Checkpoint | None) -> B
     fold = Fold(SUBSYSTEMS, checkpoint.states if checkpoint else None)
     lifecycle, state = Lifecycle(), (checkpoint.lifecycle if checkpoint else LifecycleState())
     count, latest = 0, checkpoint.latest if checkpoint else ""
-    for event in _merged(source, parts):
+    taking_up = TakingUp(parts.tails, parts.restored)
+    merged = _merged(source, parts)
+    for event in taking_up.passed(merged) if parts.restored else merged:
         when = event.at or event.ts
         if checkpoint is not None and when < checkpoint.latest:
             return None
@@ -111,7 +115,8 @@ def _build(streams: Streams, source: Source, checkpoint: Checkpoint | None) -> B
     read = count + (checkpoint.events_read if checkpoint else 0)
     state.thread_id = state.thread_id or source.thread_id
     damage, lost = _damage(parts, checkpoint)
-    worth_keeping = count >= MIN_NEW_EVENTS and not parts.provisional and not parts.unread
+    # Not while a run waits for an agent: once that takes it up, all of it counts.
+    worth_keeping = count >= MIN_NEW_EVENTS and not taking_up.waiting and not parts.unread
     fresh, foreign = None, _foreign_part(source, parts) if worth_keeping else None
     if worth_keeping and (foreign is None) == (parts.foreign is None):
         fresh = pack(
@@ -179,14 +184,11 @@ def _open_stream(
     is_run = stream != f"thread:{source.thread_id}" and stream not in known
     if is_run and aborted(events):
         return True
-    live = stream == f"session:{source.live}"
-    if is_run and not live and not taken_up(events, agent_active_at(source)):
-        # Not for a checkpoint: once it is taken up, all of it counts.
-        parts.provisional = True
-        events = place_only(events)
     tail = _with_worktree(streams, events)
     parts.own[stream] = reading
     parts.tails.append(tail)
+    if is_run and stream != f"session:{source.live}" and ended_with_its_restore(events):
+        parts.restored.append(tail)
     return True
 
 

@@ -20,6 +20,7 @@ from resumed.restore.events.session import (
     WorktreeBound,
 )
 from resumed.restore.events.thread import ThreadMeta, ThreadPatched
+from resumed.restore.events.worktree import WorktreeMeta
 from resumed.restore.snapshot import Run
 from resumed.restore.wording import one_line
 
@@ -101,22 +102,17 @@ def aborted(events: list[Event]) -> bool:
     return closed is None or closed.outcome not in ("restored", "partial")
 
 
-def taken_up(events: list[Event], agent_active_at: str) -> bool:
-    """Whether an agent went on from this run: by events in it, or by what its own file says later."""
-    if not isinstance(events[-1].payload, RestoreClosed):
-        return True
-    return agent_active_at > events[-1].ts
+def ended_with_its_restore(events: list[Event]) -> bool:
+    """Whether nothing is in a restored run but its restore: no agent has gone on from it in there."""
+    return isinstance(events[-1].payload, RestoreClosed)
 
 
-def place_only(events: list[Event]) -> list[Event]:
-    """What counts of a restored run that no agent has taken up: that it began, where, and which edits
-    the person went on without there. What it may do and what it was told have yet to reach an agent."""
-    return [event for event in events if _of_the_place(event)]
-
-
-def _of_the_place(event: Event) -> bool:
+def is_of_the_place(event: Event) -> bool:
+    """Whether the event counts of a restored run that no agent has taken up: that it began, where, and
+    which edits the person went on without there. What it may do and what it was told have yet to reach
+    an agent."""
     match event.payload:
-        case SessionMeta() | WorktreeBound() | StateInvalidated(subsystem="operations"):
+        case SessionMeta() | WorktreeMeta() | WorktreeBound() | StateInvalidated(subsystem="operations"):
             return True
     return False
 

@@ -162,8 +162,10 @@ def _patch_effect(patch: FilePatch, seen: Seen, target: Target) -> str:
     if not isinstance(observation, FileSeen):
         return UNCLEAR
     absent = observation.kind == "absent"
-    if observation.kind in ("folder", "other"):
-        # Whatever put it there, the file went away in between.
+    # An edit, unlike a deletion, goes through a link.
+    through_link = observation.kind == "link" and patch.change != "delete"
+    if observation.kind in ("folder", "other", "link") and not through_link:
+        # Who put that there, and whether before or after the edit, is not known.
         return UNCLEAR
     if patch.change == "delete":
         return LANDED if absent else NOT_LANDED

@@ -33,6 +33,7 @@ INSTEAD = {
 }
 CHANGE_WORDS = {"add": "written", "update": "edited", "delete": "deleted"}
 MADE_NEW = "missing from a folder made new"
+MISSING = ("reverted", "gone")
 
 
 class Differing(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,6 +71,9 @@ def differing(state: OperationsState, seen: Seen, target: Target) -> tuple[Diffe
             continue
         path = touched.relative(file.path, target)
         given_up = _given_up(file.path, state, target)
+        if given_up == MADE_NEW and now not in MISSING:
+            # It was missing then; whoever put this there did it since.
+            given_up = ""
         accepted = target.recreated or path in target.accepted_files or bool(given_up)
         found.append(
             Differing(

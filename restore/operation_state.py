@@ -13,9 +13,11 @@ from resumed.restore.events.session import (
     OperationBegun,
     OperationResolved,
     OperationSettled,
+    SessionMeta,
     StateInvalidated,
     WorktreeBound,
 )
+from resumed.restore.lifecycle import RESUME
 from resumed.restore.touched import Touched
 from resumed.restore.wording import listed, one_line
 
@@ -112,6 +114,12 @@ def resolve(state: OperationsState, resolved: OperationResolved) -> None:
     if resolved.verdict in DONE_VERDICTS:
         for patch in operation.patches:
             touched.touch(state.files, patch)
+
+
+def begin_run(state: OperationsState, meta: SessionMeta) -> None:
+    """Fold that a run begins. A restore records anew what is still given up; in any other run the agent
+    finds the files as they are."""
+    state.given_up.reasons, state.given_up.restoring = {}, meta.reason == RESUME
 
 
 def give_up(state: OperationsState, invalidated: StateInvalidated) -> None:

@@ -20,7 +20,7 @@ from resumed.restore.probes import (
     RepositoryProbe,
     RepositorySeen,
     Seen,
-    TreeFileProbe,
+    TreeFolderProbe,
 )
 from resumed.restore.subsystem import Target
 
@@ -29,13 +29,15 @@ CANDIDATES = 3
 
 class Left(msgspec.Struct, frozen=True, kw_only=True):
     """Where the agent believes to be, while the place of a later restore has not reached any agent.
-    `made` is the folder that was made new since, empty when none was; `inside` the folder inside the
-    root where it worked, relative, if the work was to go on without that."""
+    `made` is the folder that was made new since, `branch_made` the branch that was made again, each
+    empty when none was; `inside` is the folder inside the root where it worked, relative, if the work
+    was to go on without that."""
 
     root: str
     branch: str | None
     sha: str | None
     made: str = ""
+    branch_made: str = ""
     inside: str = ""
 
 
@@ -266,7 +268,7 @@ def _was_a_folder_here(state: WorktreeState, seen: Seen, target: Target) -> bool
     once = once_inside(state, seen, target)
     if not once or state.sha is None:
         return False
-    there = seen.get(TreeFileProbe(target.here.root, state.sha, once))
+    there = seen.get(TreeFolderProbe(target.here.root, state.sha, once))
     return isinstance(there, FileSeen) and there.kind == "folder"
 
 

@@ -11,18 +11,20 @@ from resumed.restore.place import (
     once_inside,
     recorded_tops,
 )
-from resumed.restore.place_head import branch_anchor, branch_at
+from resumed.restore.place_head import branch_anchor
 from resumed.restore.place_inner import inner_folder
 from resumed.restore.probes import (
     AnyProbe,
     BranchProbe,
+    BranchSeen,
     CommitProbe,
     FolderProbe,
     HistoryProbe,
     RepositoryProbe,
+    RepositorySeen,
     Seen,
     SwitchProbe,
-    TreeFileProbe,
+    TreeFolderProbe,
 )
 from resumed.restore.subsystem import Target
 
@@ -50,30 +52,41 @@ def place_probes(state: WorktreeState, target: Target) -> tuple[AnyProbe, ...]:
 def later_probes(state: WorktreeState, seen: Seen, target: Target) -> tuple[AnyProbe, ...]:
     """What to ask only when a first look told where the place is, and where the branch is now: names
     for a new folder, how the branch moved, and whether the folder inside would be there."""
-    place = judge(state, seen, target)
+    place, here = judge(state, seen, target), target.here.root
     probes: list[AnyProbe] = [
         FolderProbe(candidate) for candidate in candidates(place.base or place.top, state)
     ]
-    once = once_inside(state, seen, target)
-    if is_gone(state.root, seen) and once and state.sha:
-        probes.append(TreeFileProbe(target.here.root, state.sha, once))
-    probes += _of_the_branch(state, place, seen)
-    inside = inner_folder(state, recorded_tops(state, place))
-    if inside:
-        probes.append(FolderProbe(posixpath.join(place.base or target.here.root, inside)))
+    anchor = branch_anchor(place)
+    if anchor is not None:
+        probes += _of_the_branch(anchor, state, place, seen)
+        inside = inner_folder(state, recorded_tops(state, place))
+        probes += _of_the_folder(inside, anchor, place.base or here, state, seen)
+    if is_gone(state.root, seen):
+        # Whether the folder was one in this work tree, the answers tell; then it is judged anew.
+        probes += _of_the_folder(once_inside(state, seen, target), here, here, state, seen)
     return tuple(probe for probe in dict.fromkeys(probes) if probe not in seen)
 
 
-def _of_the_branch(state: WorktreeState, place: Place, seen: Seen) -> list[AnyProbe]:
-    anchor = branch_anchor(place)
-    if anchor is None:
+def _of_the_branch(anchor: str, state: WorktreeState, place: Place, seen: Seen) -> list[AnyProbe]:
+    """How it moved, where HEAD does not tell that."""
+    tip = _tip(anchor, state, seen)
+    is_head = place.repository is not None and place.repository.branch == state.branch
+    if is_head or not state.branch or not state.sha or tip in (None, state.sha):
         return []
-    probes: list[AnyProbe] = []
-    branch = branch_at(state, place, seen)
-    tip = branch.sha if branch is not None else None
-    if state.branch and state.sha and tip not in (None, state.sha):
-        probes.append(HistoryProbe(anchor, state.sha, state.branch))
-    inside = inner_folder(state, recorded_tops(state, place))
-    if inside:
-        probes += [TreeFileProbe(anchor, sha, inside) for sha in (tip, state.sha) if sha]
-    return probes
+    return [HistoryProbe(anchor, state.sha, state.branch)]
+
+
+def _of_the_folder(inside: str, anchor: str, top: str, state: WorktreeState, seen: Seen) -> list[AnyProbe]:
+    """Whether it is there now, and in each commit that the work may go on from."""
+    if not inside:
+        return []
+    repository = seen.get(RepositoryProbe(anchor))
+    head = repository.sha if isinstance(repository, RepositorySeen) else None
+    commits = dict.fromkeys((_tip(anchor, state, seen), state.sha, head))
+    trees = [TreeFolderProbe(anchor, sha, inside) for sha in commits if sha]
+    return [FolderProbe(posixpath.join(top, inside)), *trees]
+
+
+def _tip(anchor: str, state: WorktreeState, seen: Seen) -> str | None:
+    branch = seen.get(BranchProbe(anchor, state.branch)) if state.branch else None
+    return branch.sha if isinstance(branch, BranchSeen) else None

@@ -3,7 +3,6 @@
 from resumed.protocol.restore import Difference, DriftKind
 from resumed.restore.place import Place, WorktreeState
 from resumed.restore.place_head import branch_at, branch_relation
-from resumed.restore.place_inner import lacks
 from resumed.restore.probes import RepositorySeen, Seen
 from resumed.restore.subsystem import Target
 from resumed.restore.wording import short_path, short_sha
@@ -67,8 +66,7 @@ def branch_moved_row(state: WorktreeState, place: Place, seen: Seen) -> tuple[Di
     return (Difference(what="commit", recorded=short_sha(state.sha), now=now),)
 
 
-def folder_lacking(sha: str | None, state: WorktreeState, place: Place, seen: Seen) -> str:
-    """That the folder inside where the agent worked is not in the commit: a sentence with the space
-    before it, or nothing."""
-    inside = lacks(sha, state, place, seen)
+def folder_lacking(inside: str) -> str:
+    """That there would be no such folder, where the agent worked: a sentence with the space before it,
+    or nothing."""
     return f" {inside}, where it worked, is not there." if inside else ""

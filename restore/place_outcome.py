@@ -8,13 +8,13 @@ from resumed.protocol.restore import DriftKind
 from resumed.restore.drift import LAST
 from resumed.restore.place import Left, Place, WorktreeState, canonical
 from resumed.restore.place_inner import missing
-from resumed.restore.place_settle import chosen, new_folder, switches
+from resumed.restore.place_settle import chosen, switches
 from resumed.restore.probes import RepositoryProbe, RepositorySeen, Seen
 from resumed.restore.subsystem import Choices, Target
 from resumed.restore.wording import operation_name, short_path, short_sha
 
 
-def summary(state: WorktreeState, place: Place, seen: Seen, choices: Choices, target: Target) -> str:
+def summary(state: WorktreeState, place: Place, choices: Choices, target: Target) -> str:
     """Where the new run is, on one line."""
     parts = [short_path(target.cwd or target.root or state.root, *target.here.homes)]
     if target.branch or target.sha:
@@ -22,19 +22,13 @@ def summary(state: WorktreeState, place: Place, seen: Seen, choices: Choices, ta
     if target.sha:
         parts.append(short_sha(target.sha))
     line = ", ".join(parts)
-    if made_again(state, place, seen, choices):
+    if target.branch_made:
         return f"{line} (made new, as is the branch)"
     if target.recreated:
         return f"{line} (made new)"
     if switches(choices) and place.repository is not None:
         return f"{line} (was on {place.repository.branch or 'no branch'})"
     return line
-
-
-def made_again(state: WorktreeState, place: Place, seen: Seen, choices: Choices) -> bool:
-    """Whether the answers have a branch that is gone made again."""
-    new = new_folder(state, place, seen, choices)
-    return new is not None and new.create_branch
 
 
 def settled(state: WorktreeState, seen: Seen, choices: Choices, target: Target) -> dict[str, str]:
@@ -61,12 +55,12 @@ def told(state: WorktreeState, place: Place, seen: Seen, choices: Choices, targe
     if target.root and target.root not in (left.root, before):
         now, then = (short_path(path, *target.here.homes) for path in (target.root, left.root))
         notes.append(f"Your folder is now {now}; it was {then}.")
-    inside = missing(state, target) or (left.inside if target.cwd == target.root else "")
+    inside = missing(state, target)
     if inside and chosen(choices, DriftKind.SILENT_SWITCH) != LAST:
         notes.append(f"This folder has no {inside}, where you worked.")
     if target.recreated or (left.made and left.made == target.root):
         notes.append("This folder was made new.")
-    if made_again(state, place, seen, choices):
+    if target.branch_made or (left.branch_made and left.branch_made == target.branch):
         notes.append(f"The branch {target.branch} was gone and was made again at {short_sha(target.sha)}.")
     if left.branch and target.branch != left.branch:
         notes.append(f"This folder is on {target.branch or 'no branch'}, not on {left.branch}.")

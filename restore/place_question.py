@@ -6,6 +6,7 @@ from resumed.protocol.restore import Difference, Drift, DriftKind
 from resumed.restore.drift import Wording, asked
 from resumed.restore.place import Place, WorktreeState, free_candidate, is_gone, same_repository
 from resumed.restore.place_head import branch_at, branch_is_gone, commit_is_gone
+from resumed.restore.place_inner import lacks
 from resumed.restore.place_names import branch_moved, branch_moved_row, folder_lacking, head_now, head_then
 from resumed.restore.probes import FolderProbe, FolderSeen, RepositoryProbe, RepositorySeen, Seen
 from resumed.restore.subsystem import Target
@@ -37,6 +38,7 @@ def place_question(state: WorktreeState, place: Place, seen: Seen, target: Targe
             "hereBranch": (here.branch or "") if here else "",
             "hereSha": (here.sha or "") if here else "",
             "newFolder": free_candidate(state, place, seen) or "",
+            "lacking": lacks(branch.sha if branch else state.sha, state, place, seen),
             "locked": "" if (locked := _locked(place, seen, target)) is None else f"locked {locked}".strip(),
         },
     )
@@ -101,7 +103,7 @@ def _worktree_removed(state: WorktreeState, place: Place, seen: Seen, target: Ta
         why = f" ({one_line(locked)})" if locked else ""
         command = f"git worktree unlock {shlex.quote(place.top)}"
         obstacle = {"recreate": f"git keeps it locked{why}. Free it with `{command}`", **obstacle}
-    lacking = folder_lacking(branch.sha if branch else state.sha, state, place, seen)
+    lacking = folder_lacking(lacks(branch.sha if branch else state.sha, state, place, seen))
     return Wording(
         title="The worktree it ran in was deleted."
         if place.certain

@@ -15,7 +15,7 @@ from resumed.restore.place import (
     within,
 )
 from resumed.restore.place_head import branch_at, branch_drift, branch_is_gone, commit_drift, switchable
-from resumed.restore.place_inner import folder_at, folder_now
+from resumed.restore.place_inner import folder_at, folder_now, lacks, lacks_after_switch
 from resumed.restore.probes import RepositoryProbe, RepositorySeen, Seen, SwitchSeen
 from resumed.restore.steps import AddWorktree, HeadAt, PathAbsent, RemoveWorktree, Step, SwitchBranch
 from resumed.restore.subsystem import Choices, Target
@@ -44,17 +44,18 @@ def settle(state: WorktreeState, seen: Seen, choices: Choices, target: Target) -
     target = _based(target, state, place)
     if chosen(choices, DriftKind.SILENT_SWITCH) == LAST:
         return _last(state, seen, target)
-    new = new_folder(state, place, seen, choices)
+    new = _new_folder(state, place, seen, choices)
     if new is not None:
         return msgspec.structs.replace(
             target,
             root=new.path,
-            cwd=folder_at(new.path, new.sha, state, place, seen, target),
+            cwd=folder_at(new.path, lacks(new.sha, state, place, seen), state, target),
             branch=new.branch,
             sha=new.sha,
             repository=new.repository,
             commit=new.sha,
             recreated=True,
+            branch_made=new.create_branch,
         )
     if place.base is None:
         relinked = chosen(choices, place.kind) == "relink" if place.kind else False
@@ -67,7 +68,7 @@ def settle(state: WorktreeState, seen: Seen, choices: Choices, target: Target) -
         return msgspec.structs.replace(
             target,
             root=place.base,
-            cwd=folder_at(place.base, branch.sha, state, place, seen, target),
+            cwd=folder_at(place.base, lacks_after_switch(state, place, seen), state, target),
             branch=state.branch,
             sha=branch.sha,
             worktree_id=place.repository.worktree_id if place.repository else None,
@@ -85,7 +86,7 @@ def move(state: WorktreeState, place: Place, seen: Seen, choices: Choices, targe
     """The step that changes the repository, if the answers need one."""
     if chosen(choices, DriftKind.SILENT_SWITCH) == LAST:
         return None
-    new = new_folder(state, place, seen, choices)
+    new = _new_folder(state, place, seen, choices)
     if new is not None:
         where = short_path(new.path, *target.here.homes)
         on = new.branch or short_sha(new.sha)
@@ -152,8 +153,7 @@ def _answer(choices: Choices, *kinds: DriftKind) -> str | None:
     return next((choice for kind in kinds if (choice := chosen(choices, kind)) is not None), None)
 
 
-def new_folder(state: WorktreeState, place: Place, seen: Seen, choices: Choices) -> AddWorktree | None:
-    """The work tree that the answers ask to make; `None` when they ask for none, or it can't be made."""
+def _new_folder(state: WorktreeState, place: Place, seen: Seen, choices: Choices) -> AddWorktree | None:
     choice = _answer(choices, *PLACE_KINDS)
     if choice not in ("recreate", "newWorktree") or place.source is None:
         return None

@@ -2,8 +2,9 @@
 
 from resumed.protocol.restore import Difference, Drift, DriftKind
 from resumed.restore.drift import CANCEL, Wording, asked
-from resumed.restore.place import Place, WorktreeState, free_candidate, is_gone
+from resumed.restore.place import Place, WorktreeState, free_candidate
 from resumed.restore.place_head import branch_at, commit_is_gone, relation, switchable
+from resumed.restore.place_inner import lacks, lacks_after_switch, lacks_now
 from resumed.restore.place_names import (
     branch_moved,
     branch_moved_row,
@@ -94,6 +95,7 @@ def branch_question(kind: DriftKind, state: WorktreeState, place: Place, seen: S
             "recorded": (branch.sha or "") if branch else "",
             "newFolder": free_candidate(state, place, seen) or "",
             "files": "\n".join(target.files_differ or ()),
+            "lacking": " ".join(choice for choice, inside in _lacking(state, place, seen).items() if inside),
         },
     )
 
@@ -120,7 +122,7 @@ def commit(
         },
         details={
             "newWorktree": f"On no branch. {here} stays as it is."
-            f"{folder_lacking(state.sha, state, place, seen)}"
+            f"{folder_lacking(lacks(state.sha, state, place, seen))}"
         },
         not_possible={} if candidate else {"newWorktree": NO_NAME},
     )
@@ -128,6 +130,7 @@ def commit(
     facts = {
         "sha": now or "",
         "newFolder": candidate or "",
+        "lacking": lacks(state.sha, state, place, seen),
         "files": "\n".join(target.files_differ or ()),
     }
     return wording, differences, facts
@@ -224,14 +227,21 @@ def _branch_details(state: WorktreeState, place: Place, seen: Seen, target: Targ
     here = short_path(place.base or target.here.root, *target.here.homes)
     differ = target.files_differ
     stay = f"{count(len(differ), 'file')} it edited will differ." if differ else ""
-    if is_gone(state.cwd, seen):
-        stay = f"{stay} {short_path(state.cwd, *target.here.homes)}, where it worked, is not there."
-    branch = branch_at(state, place, seen)
-    lacking = folder_lacking(branch.sha if branch else state.sha, state, place, seen)
+    lacking = {choice: folder_lacking(inside) for choice, inside in _lacking(state, place, seen).items()}
     return {
-        "newWorktree": f"{here} stays as it is.{lacking}",
-        "switch": lacking.strip(),
-        "stay": stay.strip(),
+        "newWorktree": f"{here} stays as it is.{lacking['newWorktree']}",
+        "switch": lacking["switch"].strip(),
+        "stay": f"{stay}{lacking['stay']}".strip(),
+    }
+
+
+def _lacking(state: WorktreeState, place: Place, seen: Seen) -> dict[str, str]:
+    """The folder inside where it worked, by the choices that leave it out; empty by the others."""
+    branch = branch_at(state, place, seen)
+    return {
+        "newWorktree": lacks(branch.sha if branch else state.sha, state, place, seen),
+        "switch": lacks_after_switch(state, place, seen),
+        "stay": lacks_now(state, place, seen),
     }
 
 

@@ -66,6 +66,15 @@ class TreeFileProbe(Probe, frozen=True):
     relative: str
 
 
+class TreeFolderProbe(Probe, frozen=True):
+    """What is at `relative`, once a folder, in the tree of `sha` in the repository at `path`. The
+    answer is a `FileSeen` of that kind."""
+
+    path: str
+    sha: str
+    relative: str
+
+
 class CeilingProbe(Probe, frozen=True):
     """What a managed policy or our own settings allow this agent at most."""
 
@@ -189,6 +198,7 @@ AnyProbe = (
     | SwitchProbe
     | FileProbe
     | TreeFileProbe
+    | TreeFolderProbe
     | CeilingProbe
 )
 AnyObservation = (

@@ -36,6 +36,8 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     `canonical_root` is the same with its symbolic links resolved, where that is known. Before the
     place is settled `root` is `None`. `worktree_id` is ours, where the place is known to us.
 
+    `recreated`: the folder is made new; `branch_made`: its branch, which is gone, is made again.
+
     With a switch, `carried` are uncommitted files (relative) that stay as they are in the folder.
     `files_differ` are touched files that differ in the folder as it is (`None`: not compared);
     `accepted_files` are those of them that the person has already been told of and accepted.
@@ -53,6 +55,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     commit: str | None = None
     carried: tuple[str, ...] = ()
     recreated: bool = False
+    branch_made: bool = False
     files_differ: tuple[str, ...] | None = None
     accepted_files: tuple[str, ...] = ()
 

@@ -9,7 +9,7 @@ from typing import assert_never
 from resumed.protocol.restore import DriftKind
 from resumed.restore.permission_wording import POLICY
 from resumed.restore.place import Place, WorktreeState, judge, same_repository, strayed
-from resumed.restore.place_head import branch_at, branch_drift, commit_drift
+from resumed.restore.place_head import branch_anchor, branch_at, branch_drift, commit_drift
 from resumed.restore.probes import (
     AnyProbe,
     BranchProbe,
@@ -23,6 +23,7 @@ from resumed.restore.probes import (
     Seen,
     SwitchProbe,
     TreeFileProbe,
+    TreeFolderProbe,
     Unseen,
 )
 from resumed.restore.subsystem import Target
@@ -73,6 +74,9 @@ def _of_place(probe: AnyProbe, state: WorktreeState, place: Place, seen: Seen, t
             return (
                 f"whether the commit {short_sha(sha)} is still there" if known and (moved or doubted) else ""
             )
+        case HistoryProbe(path, sha, str() as branch):
+            asked = path == branch_anchor(place)
+            return f"how {branch} moved since the commit {short_sha(sha)}" if asked else ""
         case HistoryProbe(path, sha):
             moved = path == place.anchor and commit_drift(state, place, seen) is DriftKind.REWRITTEN
             asked = moved and branch_drift(state, place, seen) is None
@@ -82,10 +86,21 @@ def _of_place(probe: AnyProbe, state: WorktreeState, place: Place, seen: Seen, t
             return (
                 f"what a switch to {branch} would overwrite" if _may_switch(path, state, place, seen) else ""
             )
+        case TreeFolderProbe(path, relative=name):
+            asked = path == branch_anchor(place) and _moves(place, state, seen)
+            return f"whether {name} is there" if asked else ""
         case FileProbe() | TreeFileProbe() | CeilingProbe():
             return ""
         case _:
             assert_never(probe)
+
+
+def _moves(place: Place, state: WorktreeState, seen: Seen) -> bool:
+    """Whether a choice may lead to another commit than the one that is checked out."""
+    lost = place.kind is DriftKind.WORKTREE_REMOVED
+    return (
+        lost or branch_drift(state, place, seen) is not None or commit_drift(state, place, seen) is not None
+    )
 
 
 def _may_switch(path: str, state: WorktreeState, place: Place, seen: Seen) -> bool:
@@ -109,7 +124,13 @@ def _other(probe: AnyProbe, observation: Unseen, target: Target) -> str:
         case CeilingProbe():
             return _why(POLICY, observation, target)
         case (
-            FolderProbe() | RepositoryProbe() | BranchProbe() | CommitProbe() | HistoryProbe() | SwitchProbe()
+            FolderProbe()
+            | RepositoryProbe()
+            | BranchProbe()
+            | CommitProbe()
+            | HistoryProbe()
+            | SwitchProbe()
+            | TreeFolderProbe()
         ):
             return ""
         case _:

@@ -203,7 +203,8 @@ class WorktreeBound(Payload):
     """The run is in this folder from here on. `cause`: start, userChoice, agentTool, agentSilent,
     or observed: HEAD has moved there, by whom is not known, and the place stays what it was.
     `moved_from` are the names of the root that recorded paths were relative to until now, where the
-    work goes on in another one; `made`: the folder was made for it, as a linked work tree."""
+    work goes on in another one; `made`: the folder was made for it, as a linked work tree;
+    `branch_made`: the branch, which was gone, was made again for it."""
 
     cwd: str
     cause: str
@@ -214,6 +215,7 @@ class WorktreeBound(Payload):
     sha: str | None = None
     moved_from: tuple[str, ...] = ()
     made: bool = False
+    branch_made: bool = False
 
 
 class Goal(msgspec.Struct, frozen=True, kw_only=True):

@@ -19,7 +19,6 @@ from resumed.restore.events.session import (
     StateInvalidated,
     WorktreeBound,
 )
-from resumed.restore.lifecycle import RESUME
 from resumed.restore.operation_effects import (
     UNCLEAR,
     announced_paths,
@@ -30,7 +29,7 @@ from resumed.restore.operation_effects import (
     verdict_words,
 )
 from resumed.restore.operation_files import Differing, differing, file_drift, kept, loss, note
-from resumed.restore.operation_loss import loss_record, losses
+from resumed.restore.operation_loss import by_reason, losses
 from resumed.restore.operation_state import Open, OperationsState
 from resumed.restore.probes import AnyProbe, Seen
 from resumed.restore.steps import RecordState, Step
@@ -75,7 +74,7 @@ class Operations:
             case StateInvalidated(subsystem="operations") as invalidated:
                 operation_state.give_up(state, invalidated)
             case SessionMeta() as meta:
-                state.given_up.restoring = meta.reason == RESUME
+                operation_state.begin_run(state, meta)
             case RestoreClosed():
                 # It is read only of a run that an agent took up: now the agent has been told.
                 operation_state.forget(state)
@@ -114,7 +113,7 @@ class Operations:
         if verdicts:
             steps.append(_resolution(verdicts))
         if lost:
-            steps.append(_invalidation(lost, loss_record(lost, choices, target), target))
+            steps.append(_invalidation(by_reason(lost, choices, target), target))
         done = f"{count(sum(state.counts.values()), 'action')}, none repeated"
         told_loss = losses(lost, choices, target)
         return Restoration(
@@ -183,26 +182,26 @@ def _resolution(verdicts: list[tuple[Open, str, str]]) -> Step:
     )
 
 
-def _invalidation(lost: tuple[Differing, ...], why: str, target: Target) -> Step:
-    # By then it is on record that the files are where the work goes on.
-    before = (target.recorded_root, target.canonical_root)
-    paths = [touched.moved(each.file.path, before, target.root or "") for each in lost]
+def _invalidation(lost: dict[str, list[Differing]], target: Target) -> Step:
     return Step(
         subsystem="operations",
         title="Record which edits no longer count here",
         do=RecordState(
-            events=(
+            events=tuple(
                 (
                     "state_invalidated",
-                    {
-                        "subsystem": "operations",
-                        "keys": paths,
-                        "reason": why,
-                    },
-                ),
+                    {"subsystem": "operations", "keys": _paths_here(files, target), "reason": why},
+                )
+                for why, files in lost.items()
             )
         ),
     )
+
+
+def _paths_here(files: list[Differing], target: Target) -> list[str]:
+    """By then it is on record that the files are where the work goes on."""
+    before = (target.recorded_root, target.canonical_root)
+    return [touched.moved(each.file.path, before, target.root or "") for each in files]
 
 
 def _cut_off(operation: Open, mark: str, rest: str) -> str:

@@ -30,7 +30,7 @@ class Worktree:
     """See the module."""
 
     name: ClassVar[str] = "worktree"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     after: ClassVar[tuple[str, ...]] = ("environment",)
     handles: ClassVar[tuple[type[Payload], ...]] = (SessionMeta, WorktreeBound, WorktreeMeta, RestoreClosed)
     state_type: ClassVar[type[WorktreeState]] = WorktreeState
@@ -91,7 +91,7 @@ class Worktree:
         return Restoration(
             status=Status.RESTORED,
             reason="as you chose" if own else "as recorded",
-            summary=place_outcome.summary(state, place, seen, choices, target),
+            summary=place_outcome.summary(state, place, choices, target),
             steps=steps,
             told=place_outcome.told(state, place, seen, choices, target),
             unknown=place_unknowns(state, seen, target),
@@ -151,6 +151,7 @@ def _leave(state: WorktreeState, bound: WorktreeBound) -> None:
         state.left = msgspec.structs.replace(
             left,
             made=(bound.root or bound.cwd) if bound.made else left.made,
+            branch_made=(bound.branch or "") if bound.branch_made else left.branch_made,
             inside=left.inside or _worked_without(state, bound),
         )
     if bound.worktree_id is not None or bound.made or bound.moved_from:
@@ -175,6 +176,7 @@ def _bound(target: Target, choices: Choices) -> dict[str, object]:
         "sha": target.sha,
         "moved_from": [name for name in names if name not in ("", target.root)],
         "made": target.recreated,
+        "branch_made": target.branch_made,
     }
 
 

@@ -9,7 +9,7 @@ from tests.support.world import Work, inhabited
 
 
 def lost(report: Report) -> tuple[str, ...]:
-    """Which edits do not count, by the report; says whether they are listed, not asked about."""
+    """Which edits do not count, by the report; they must be listed, not asked about."""
     (operations,) = (each for each in report.subsystems if each.name == "operations")
     assert operations.status is Status.INVALIDATED
     files = [drift for drift in report.drifts if drift.subsystem == "operations"]
@@ -32,8 +32,9 @@ async def test_what_a_folder_made_new_lacks_is_lost_until_an_agent_was_told(tmp_
             assert line in first.handover
             assert line in again.handover
         (linked.root / "note_12.txt").write_text("made by the user\n")
-        third, _ = await resume(folder, thread)
-        assert third.outcome is Outcome.PARTIAL
+        third, person = await resume(folder, thread)
+        assert "fileChanged" in person.kinds[1]
+        assert (third.outcome, third.record.invalidated) == (Outcome.PARTIAL, ("README.md",))
         assert "note_12.txt is not as you left it: other text." in third.handover
 
 
@@ -68,3 +69,37 @@ async def test_a_folder_without_a_repository_is_ready_as_it_was_left(tmp_path: P
         changed, person = await resume(folder, thread)
         assert person.kinds == [["fileChanged"]]
         assert changed.outcome is Outcome.RESTORED
+
+
+async def test_an_edit_that_came_back_is_watched_again(tmp_path: Path) -> None:
+    with inhabited(tmp_path) as world:
+        repository, linked = world.scratch()
+        left = {name: (linked.root / name).read_text() for name in ("README.md", "note_12.txt")}
+        repository.git("worktree", "remove", "--force", str(linked.root))
+        thread = world.codex("v171_worktree_workspace_write")
+        folder = world.serve("repo")
+        await resume(folder, thread)
+        for name, text in left.items():
+            (linked.root / name).write_text(text)
+        back, _ = await resume(folder, thread)
+        assert back.outcome is Outcome.RESTORED, back.headline
+        # Only the second restore reaches the agent, and by that one nothing was lost.
+        world.goes_on(thread)
+        (linked.root / "note_12.txt").write_text("made by the user\n")
+        _, person = await resume(folder, thread)
+        assert "fileChanged" in [kind for kinds in person.kinds for kind in kinds]
+
+
+async def test_a_file_that_the_agent_edits_again_is_an_ordinary_one(tmp_path: Path) -> None:
+    with inhabited(tmp_path) as world:
+        repository = world.payments()
+        thread = await world.work("payments")
+        repository.git("switch", "--quiet", "main")
+        folder = world.serve("payments")
+        await resume(folder, thread, choosing(branchDiffers="stay"))
+        more = Work(edits={"rounding.py": "half = 0.75\n"}, commits=False, thread=thread)
+        await world.work("payments", more)
+        (repository.root / "rounding.py").write_text("half = 1\n")
+        _, person = await resume(folder, thread)
+        asked = [drift.path for question in person.asked for drift in question.drifts]
+        assert "rounding.py" in asked

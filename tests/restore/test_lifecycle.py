@@ -8,12 +8,20 @@ from resumed.restore.events.session import (
     EntryAdded,
     ModelSet,
     SessionEnded,
+    SessionMeta,
+    StateInvalidated,
     TurnEnded,
     TurnStarted,
     WorktreeBound,
 )
 from resumed.restore.events.thread import ThreadPatched
-from resumed.restore.lifecycle import Lifecycle, LifecycleState, aborted, place_only, taken_up
+from resumed.restore.lifecycle import (
+    Lifecycle,
+    LifecycleState,
+    aborted,
+    ended_with_its_restore,
+    is_of_the_place,
+)
 from tests.support.events import event, resume_meta, session_meta
 
 
@@ -72,15 +80,17 @@ def test_a_restored_run_has_started_once_an_agent_took_it_up() -> None:
     assert [run.started for run in twice] == [True, False, True]
 
 
-def test_a_restored_run_is_taken_up_by_what_comes_after_its_restore() -> None:
+def test_a_restored_run_has_ended_with_its_restore_until_something_comes_after_it() -> None:
     restored = _resumed(RestoreClosed(restore_id="r", outcome="restored"))
-    assert not taken_up(restored, "")
-    assert not taken_up(restored, restored[-1].ts)
-    assert taken_up(restored, "2099-01-01T00:00:00Z")
-    assert taken_up([*restored, event(TurnStarted(turn_id="a"))], "")
+    assert ended_with_its_restore(restored)
+    assert not ended_with_its_restore([*restored, event(TurnStarted(turn_id="a"))])
 
 
 def test_of_a_run_that_nobody_took_up_only_the_place_counts() -> None:
     bound = WorktreeBound(cwd="/a", cause="start")
-    kept = place_only(_resumed(bound, ModelSet(model="m", cause="restore")))
-    assert [type(each.payload).__name__ for each in kept] == ["SessionMeta", "WorktreeBound"]
+    lost = StateInvalidated(subsystem="operations", keys=("/a/f",), reason="other branch")
+    stale = StateInvalidated(subsystem="verifier", keys=("tests",), reason="its files differ")
+    events = _resumed(bound, lost, stale, ModelSet(model="m", cause="restore"))
+    kept = [each.payload for each in events if is_of_the_place(each)]
+    assert kept[1:] == [bound, lost]
+    assert isinstance(kept[0], SessionMeta)

@@ -90,8 +90,10 @@ def test_what_could_not_be_seen_decides_nothing() -> None:
     assert effect(call(opened(pre={"f": digest(OLD)})), unseen, TARGET) == "unclear"
 
 
-@pytest.mark.parametrize("kind", ["folder", "other"])
-@pytest.mark.parametrize("patch", [ADD, UPDATE, DELETE])
+@pytest.mark.parametrize(
+    ("patch", "kind"),
+    [(patch, kind) for patch in (ADD, UPDATE, DELETE) for kind in ("folder", "other")] + [(DELETE, "link")],
+)
 def test_something_else_in_the_files_place_decides_nothing(patch: FilePatch, kind: str) -> None:
     seen: Seen = {FileProbe(f"{ROOT}/f"): FileSeen(kind=kind)}
     state = opened(patch)

@@ -250,6 +250,8 @@ def test_a_file_given_up_before_is_not_an_ordinary_one_until_an_agent_was_told()
     assert drift.severity is Severity.INFORM
     assert drift.reason.startswith("The folder is made new")
     assert differing(waiting, seen(), there) == ()
+    (other,) = differing(waiting, seen(added=b"by the user"), there)
+    assert (other.now, other.lost) == ("changed", False)
     for elsewhere in (TARGET, msgspec.structs.replace(there, root="/other")):
         missing: Seen = {FileProbe(f"{elsewhere.root}/note.txt"): FileSeen(kind="absent")}
         assert all(not each.lost for each in differing(waiting, missing, elsewhere))

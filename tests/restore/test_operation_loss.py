@@ -4,7 +4,7 @@ import pytest
 from resumed.protocol.restore import Answer, DriftKind
 from resumed.restore.drift import drift_id
 from resumed.restore.operation_files import Differing
-from resumed.restore.operation_loss import OTHER_BRANCH, Losses, loss_record, losses
+from resumed.restore.operation_loss import OTHER_BRANCH, Losses, by_reason, losses
 from resumed.restore.subsystem import Choices
 from resumed.restore.touched import Touched
 from tests.support.events import TARGET
@@ -30,7 +30,7 @@ def test_on_the_same_branch_a_file_was_changed_and_nothing_is_said_to_be_missing
         reason="files that the agent edited were changed since",
         summary="1 file that it edited was changed since",
     )
-    assert loss_record(lost("changed"), stayed(kind), TARGET) == "changed since"
+    assert list(by_reason(lost("changed"), stayed(kind), TARGET)) == ["changed since"]
     assert losses(lost("reverted"), stayed(kind), TARGET).reason == (
         "edits of the agent are missing from this folder"
     )
@@ -46,7 +46,7 @@ def test_on_another_branch_the_branch_is_named(kind: DriftKind) -> None:
         reason="files on the branch you stay on are not as the agent left them",
         summary="2 files are not as it left them",
     )
-    assert loss_record(lost("changed"), stayed(kind), TARGET) == "other branch"
+    assert list(by_reason(lost("changed"), stayed(kind), TARGET)) == ["other branch"]
 
 
 def test_in_a_folder_made_new_the_folder_is_named() -> None:
@@ -54,7 +54,7 @@ def test_in_a_folder_made_new_the_folder_is_named() -> None:
         "edits of the agent are missing from the folder that was made new"
     )
     assert losses(lost("changed"), {}, MADE_NEW).summary == "1 file is not as it left it"
-    assert loss_record(lost("gone"), {}, MADE_NEW) == "missing from a folder made new"
+    assert list(by_reason(lost("gone"), {}, MADE_NEW)) == ["missing from a folder made new"]
 
 
 def test_what_could_not_be_compared_is_neither_missing_nor_changed() -> None:
@@ -80,5 +80,19 @@ def test_what_was_given_up_before_is_said_as_it_was_then() -> None:
         ("other branch", "the branch you stay on"),
     ):
         given_up = (msgspec.structs.replace(before, given_up=why),)
-        assert loss_record(given_up, {}, TARGET) == why
+        assert list(by_reason(given_up, {}, TARGET)) == [why]
         assert losses(given_up, {}, TARGET).reason == f"edits of the agent are missing from {where}"
+
+
+def test_each_file_is_lost_for_its_own_reason() -> None:
+    gone, changed = lost("gone", "changed")
+    before = msgspec.structs.replace(gone, given_up="missing from a folder made new")
+    choices = stayed(DriftKind.REWRITTEN)
+    assert by_reason((before, changed), choices, TARGET) == {
+        "missing from a folder made new": [before],
+        "changed since": [changed],
+    }
+    assert losses((before, changed), choices, TARGET).reason == (
+        "edits of the agent are missing from the folder that was made new; "
+        "files that the agent edited were changed since"
+    )

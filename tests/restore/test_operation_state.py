@@ -16,7 +16,7 @@ from resumed.restore.events.session import (
 from resumed.restore.operation_state import GivenUp, OperationsState, begin, give_up, move, resolve, settle
 from resumed.restore.subsystems.operations import OPERATIONS
 from tests.support import events
-from tests.support.events import event, resume_meta
+from tests.support.events import event, resume_meta, session_meta
 from tests.support.simulation import digest
 
 ADD = FilePatch(path="f", change="add", sha256=digest(b"new"), lines_added=1)
@@ -143,10 +143,13 @@ def test_edits_given_up_in_a_restore_are_known_until_an_agent_was_told() -> None
     assert waiting.given_up == GivenUp(
         root="/b", branch="main", reasons={"f": "other branch"}, restoring=True
     )
-    again = restored(begun(), settled(), resume_meta(), bound, given_up, resume_meta(), bound)
-    assert again.given_up.reasons == {"f": "other branch"}
+    closed = RestoreClosed(restore_id="r", outcome="restored")
+    back = restored(begun(), settled(), resume_meta(), bound, given_up, resume_meta(), bound, closed)
+    assert (list(back.files), back.given_up.reasons) == (["f"], {})
+    edited = restored(begun(), settled(), resume_meta(), bound, given_up, session_meta())
+    assert (list(edited.files), edited.given_up.reasons) == (["f"], {})
     elsewhere = msgspec.structs.replace(bound, branch="fix")
-    moved_on = restored(begun(), settled(), resume_meta(), bound, given_up, resume_meta(), elsewhere)
+    moved_on = restored(begun(), settled(), resume_meta(), bound, given_up, elsewhere)
     assert moved_on.given_up.reasons == {}
     told = restored(
         begun(), settled(), resume_meta(), bound, given_up, RestoreClosed(restore_id="r", outcome="partial")

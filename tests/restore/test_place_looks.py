@@ -9,7 +9,7 @@ from resumed.restore.probes import (
     HistoryProbe,
     RepositoryProbe,
     SwitchProbe,
-    TreeFileProbe,
+    TreeFolderProbe,
 )
 from tests.support.looks import state_of, target_at
 from tests.support.story import BRANCH, REPO_A, REPO_B, Story, linked, linked_path, payments
@@ -61,6 +61,10 @@ def test_how_a_branch_moved_is_looked_at_only_where_it_did() -> None:
     still = payments()
     seen = still.world.observe(place_probes(state, target))
     assert not [probe for probe in later_probes(state, seen, target) if isinstance(probe, HistoryProbe)]
+    checked_out = payments()
+    checked_out.commit({"README.md": b"# More\n"})
+    seen = checked_out.world.observe(place_probes(state, target))
+    assert not [probe for probe in later_probes(state, seen, target) if isinstance(probe, HistoryProbe)]
 
 
 def test_the_folder_inside_is_looked_for_in_every_commit_that_it_may_go_on_from() -> None:
@@ -69,7 +73,7 @@ def test_the_folder_inside_is_looked_for_in_every_commit_that_it_may_go_on_from(
     story.world.remove_folder(linked_path())
     target = target_at(REPO_A)
     later = later_probes(state, story.world.observe(place_probes(state, target)), target)
-    assert TreeFileProbe(REPO_A, story.recorded_sha(), "packages/api") in later
+    assert TreeFolderProbe(REPO_A, story.recorded_sha(), "packages/api") in later
     assert FolderProbe(f"{REPO_A}/packages/api") in later
 
 
@@ -79,7 +83,7 @@ def test_a_gone_folder_is_looked_for_in_the_work_tree_that_it_was_in() -> None:
     state = msgspec.structs.replace(state_of(story), root=inner, cwd=inner)
     target = target_at(REPO_A)
     later = later_probes(state, story.world.observe(place_probes(state, target)), target)
-    assert TreeFileProbe(REPO_A, story.recorded_sha(), "packages/api") in later
+    assert TreeFolderProbe(REPO_A, story.recorded_sha(), "packages/api") in later
 
 
 def _through_a_link(story: Story) -> WorktreeState:

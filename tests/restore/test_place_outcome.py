@@ -25,7 +25,7 @@ def settled(situation: Situation, **answers: str) -> tuple[str, tuple[str, ...]]
     at = settle(state, seen, choices, target)
     assert at is not None
     place = judge(state, seen, target)
-    summary = place_outcome.summary(state, place, seen, choices, at)
+    summary = place_outcome.summary(state, place, choices, at)
     return summary, place_outcome.told(state, place, seen, choices, at)
 
 
@@ -155,3 +155,21 @@ def test_a_branch_that_was_made_again_is_said() -> None:
         "This folder was made new.",
         f"The branch {BRANCH} was gone and was made again at {SHA}.",
     )
+
+
+def test_that_a_branch_was_made_again_is_told_until_an_agent_took_it_up() -> None:
+    story, _ = moved_beside()
+    again = WorktreeBound(
+        cwd=BESIDE,
+        cause="userChoice",
+        root=BESIDE,
+        branch=BRANCH,
+        sha=story.recorded_sha(),
+        moved_from=(REPO_A,),
+        made=True,
+        branch_made=True,
+    )
+    note = f"The branch {BRANCH} was gone and was made again at {SHA}."
+    assert note in settled(moved_beside(resume_meta(), again))[1]
+    closed = RestoreClosed(restore_id="r", outcome="restored")
+    assert note not in settled(moved_beside(resume_meta(), again, closed))[1]

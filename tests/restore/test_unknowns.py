@@ -16,6 +16,7 @@ from resumed.restore.probes import (
     RepositoryProbe,
     SwitchProbe,
     TreeFileProbe,
+    TreeFolderProbe,
     Unseen,
 )
 from resumed.restore.unknowns import place_unknowns, unknowns
@@ -83,6 +84,24 @@ def test_a_repository_that_cannot_be_compared_for_want_of_a_commit() -> None:
     seen = without(observed(story, state, target), CommitProbe)
     assert judge(state, seen, target).kind is DriftKind.OTHER_REPOSITORY
     assert place_unknowns(state, seen, target) == (f"whether the commit {SHA} is still there {LATE}",)
+
+
+def test_how_a_branch_moved_and_whether_the_folder_inside_is_there() -> None:
+    story = payments()
+    sha = story.commit({"packages/api/app.py": b"print()\n"})
+    inner = msgspec.structs.replace(
+        state_of(story), root_recorded=True, cwd=f"{REPO_A}/packages/api", sha=sha
+    )
+    story.payments.commit(BRANCH, {"README.md": b"# Without\n"}, sha)
+    story.world.move_head(REPO_A, "main")
+    seen, target = observed(story, inner, target_at(REPO_A)), target_at(REPO_A)
+    assert place_unknowns(inner, seen, target) == ()
+    hidden = without(seen, HistoryProbe, TreeFolderProbe)
+    assert place_unknowns(inner, hidden, target) == (
+        f"how {BRANCH} moved since the commit {sha[:7]} {LATE}",
+        f"whether packages/api is there {LATE}",
+    )
+    assert unknowns(inner, hidden, target) == place_unknowns(inner, hidden, target)
 
 
 def test_on_a_branch_without_commits_there_is_nothing_to_relate_to() -> None:

@@ -126,6 +126,11 @@ async def _merge(world: World) -> str:
 
 
 _ON_NEW = {"newWorktree": NEW}
+_ON_ITS_BRANCH = {
+    "newWorktree": After(made={NEW: "fix/payment"}),
+    "switch": After(switched={"payments": "fix/payment"}),
+    "stay": NOTHING,
+}
 _OLD_COMMIT = {"stay": NOTHING, "newWorktree": After(made={NEW: None})}
 
 SCENARIOS = (
@@ -133,11 +138,7 @@ SCENARIOS = (
         "branch_differs",
         DriftKind.BRANCH_DIFFERS,
         _branch_differs,
-        choices={
-            "newWorktree": After(made={NEW: "fix/payment"}),
-            "switch": After(switched={"payments": "fix/payment"}),
-            "stay": NOTHING,
-        },
+        choices=_ON_ITS_BRANCH,
         starts=_ON_NEW,
     ),
     Scenario(
@@ -152,22 +153,14 @@ SCENARIOS = (
         "branch_differs_rewritten",
         DriftKind.BRANCH_DIFFERS,
         _branch_differs_rewritten,
-        choices={
-            "newWorktree": After(made={NEW: "fix/payment"}),
-            "switch": After(switched={"payments": "fix/payment"}),
-            "stay": NOTHING,
-        },
+        choices=_ON_ITS_BRANCH,
         starts=_ON_NEW,
     ),
     Scenario(
         "branch_differs_inside",
         DriftKind.BRANCH_DIFFERS,
         _branch_differs_inside,
-        choices={
-            "newWorktree": After(made={NEW: "fix/payment"}),
-            "switch": After(switched={"payments": "fix/payment"}),
-            "stay": NOTHING,
-        },
+        choices=_ON_ITS_BRANCH,
         starts=_ON_NEW,
     ),
     Scenario(

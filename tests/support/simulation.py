@@ -34,6 +34,7 @@ from resumed.restore.probes import (
     SwitchProbe,
     SwitchSeen,
     TreeFileProbe,
+    TreeFolderProbe,
     Unseen,
     WorktreeEntry,
 )
@@ -198,7 +199,7 @@ class World:
                 return self.ceiling
             case BranchProbe(path) | CommitProbe(path) | HistoryProbe(path):
                 pass
-            case SwitchProbe(path) | TreeFileProbe(path):
+            case SwitchProbe(path) | TreeFileProbe(path) | TreeFolderProbe(path):
                 pass
             case _:
                 assert_never(probe)
@@ -219,7 +220,7 @@ class World:
                 return HistorySeen(_relation(repository, sha, tip))
             case SwitchProbe(branch=branch):
                 return self._in_the_way(repository, top, repository.branches.get(branch))
-            case TreeFileProbe(sha=sha, relative=relative):
+            case TreeFileProbe(sha=sha, relative=relative) | TreeFolderProbe(sha=sha, relative=relative):
                 tree = _tree(repository, sha)
                 if any(name.startswith(f"{relative}/") for name in tree):
                     return FileSeen(kind="folder")

@@ -5,10 +5,12 @@ Everything a daemon may touch lies under one folder, so that "nothing changed" c
 
 import contextlib
 import hashlib
+import json
 import os
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -61,7 +63,7 @@ class State:
 class Work:
     """What a direct agent did before it stopped. `cut_off` is a call (tool, kind, path or command)
     that was announced and never ended; such a run is not ended either. `inside` is the folder in the
-    checkout where it ran."""
+    checkout where it ran, `thread` the one that it goes on with, if any."""
 
     name: str = "Fix payment rounding"
     edits: Mapping[str, str] = field(default_factory=lambda: EDITS)
@@ -71,6 +73,7 @@ class Work:
     mode: str = "normal"
     cut_off: tuple[str, str, str] | None = None
     inside: str = ""
+    thread: str | None = None
 
 
 class World:
@@ -116,6 +119,17 @@ class World:
         path = install_recording(name, self.home / ".codex", folders, sha)
         return path.stem[-36:]
 
+    def goes_on(self, thread: str) -> None:
+        """Let the Codex of a thread go on after what was recorded up to now: one more message of its user."""
+        (path,) = (self.home / ".codex").rglob(f"*{thread}.jsonl")
+        after = _now()
+        while _now() == after:
+            pass
+        message = {"type": "user_message", "message": "Go on, please.", "kind": "plain"}
+        line = json.dumps({"timestamp": _now(), "type": "event_msg", "payload": message})
+        with path.open("a", encoding="utf-8") as rollout:
+            rollout.write(f"{line}\n")
+
     def allow(self, **limits: str) -> None:
         """Write our own settings: the widest `approval` and `sandbox`; none of them means no limit."""
         self.state.mkdir(exist_ok=True)
@@ -135,6 +149,7 @@ class World:
                     agent=AgentInfo(name="acme", version="1.0"),
                     cwd=str(place.root / work.inside),
                     name=work.name,
+                    thread_id=work.thread,
                     model="acme-large",
                     permissions=permissions,
                 ),
@@ -247,3 +262,7 @@ def _announced(session: str, tool: str, kind: str, what: str) -> OperationBeginP
         paths=paths,
         args={} if paths else {"command": what},
     )
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

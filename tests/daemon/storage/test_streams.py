@@ -187,6 +187,7 @@ async def test_of_many_creators_one_wins(streams: Streams) -> None:
 
 async def test_nothing_is_kept_of_streams_that_were_released(streams: Streams) -> None:
     def locks() -> int:
+        gc.collect()
         return sum(isinstance(found, asyncio.Lock) for found in gc.get_objects())
 
     before = locks()

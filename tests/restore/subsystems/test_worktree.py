@@ -258,6 +258,7 @@ def test_where_the_new_run_is_goes_on_record() -> None:
         "sha": sha,
         "moved_from": [],
         "made": False,
+        "branch_made": False,
     }
 
 
