@@ -27,7 +27,9 @@ from resumed.restore.probes import (
     FileProbe,
     FolderProbe,
     HistoryProbe,
+    LooseProbe,
     NoRepository,
+    RegistrationProbe,
     RepositoryProbe,
     RepositorySeen,
     Seen,
@@ -98,6 +100,10 @@ class Observer:
                 return await self.git.commit(path, sha)
             case HistoryProbe(path, sha, branch):
                 return await self.git.history(path, sha, branch)
+            case LooseProbe(path, sha):
+                return await self.git.loose(path, sha)
+            case RegistrationProbe(path, worktree):
+                return await self.git.registration(path, worktree)
             case SwitchProbe(path, branch):
                 return await self.git.switch(path, branch)
             case FileProbe(path):

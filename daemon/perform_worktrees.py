@@ -22,7 +22,7 @@ from resumed.daemon.perform_checks import (
     work_tree_at,
 )
 from resumed.daemon.ports.git_command import GitFailed, printable
-from resumed.restore.probes import RepositorySeen
+from resumed.restore.probes import RepositorySeen, WorktreeEntry
 from resumed.restore.steps import AddWorktree, RemoveWorktree
 
 
@@ -33,6 +33,7 @@ class _Plan:
     options: tuple[str, ...]
     at: str
     new_branch: str | None
+    replaced: WorktreeEntry | None
 
 
 async def add_worktree(tools: Tools, verb: AddWorktree) -> dict[str, object]:
@@ -71,17 +72,21 @@ async def remove_worktree(tools: Tools, verb: RemoveWorktree) -> dict[str, objec
     base = await repository_at(tools, verb.repository)
     is_registered = any(entry.path == path for entry in base.worktrees)
     is_there = await asyncio.to_thread(os.path.lexists, path)
-    if is_there:
+    is_half_registered = verb.registered_at is not None and await asyncio.to_thread(_only_points, path)
+    if is_there and not is_half_registered:
         await _untouched(tools, verb, base, path)
     branch = verb.branch if verb.delete_branch else None
     branch_there = branch is not None and (await tools.git.branch(base.top_level, branch)).sha is not None
     if branch is not None and branch_there:
         await branch_is_at(tools, base.top_level, branch, verb.sha)
         held_by_no_other(base, branch, path)
-    if is_there or is_registered:
+    goes = is_there or (is_registered and verb.registered_at is None)
+    if goes and not is_half_registered:
         (await tools.writer.remove_worktree(base.common_dir, path)).expect()
     if branch is not None and branch_there:
         (await tools.writer.delete_branch(base.common_dir, branch, verb.sha)).expect()
+    if verb.registered_at is not None and (goes or not is_registered):
+        await _register_again(tools, base.common_dir, path, (verb.registered_at, verb.sha))
     return {"path": path, "removed": is_there, "deleted_branch": branch if branch_there else None}
 
 
@@ -107,16 +112,46 @@ async def _plan(tools: Tools, verb: AddWorktree, base: RepositorySeen, path: str
         raise Refused(f"something is already at {printable(path)}")
     if not (await tools.git.commit(base.top_level, verb.sha)).present:
         raise Refused(f"commit {verb.sha[:7]} is not in this repository")
-    is_stale = any(entry.path == path and entry.gone for entry in base.worktrees)
-    options: tuple[str, ...] = ("--force",) if is_stale else ()
+    stale = next((entry for entry in base.worktrees if entry.path == path and entry.gone), None)
+    if stale is not None:
+        await _nothing_kept(tools, base, stale)
+    options: tuple[str, ...] = ("--force",) if stale is not None else ()
     if verb.branch is None:
-        return _Plan(base, path, (*options, "--detach"), verb.sha, None)
+        return _Plan(base, path, (*options, "--detach"), verb.sha, None, stale)
     plain_name(verb.branch)
     held_by_no_other(base, verb.branch, path)
     if verb.create_branch and (await tools.git.branch(base.top_level, verb.branch)).sha is None:
-        return _Plan(base, path, (*options, "--no-track", "-b", verb.branch), verb.sha, verb.branch)
+        return _Plan(base, path, (*options, "--no-track", "-b", verb.branch), verb.sha, verb.branch, stale)
     await branch_is_at(tools, base.top_level, verb.branch, verb.sha)
-    return _Plan(base, path, options, verb.branch, None)
+    return _Plan(base, path, options, verb.branch, None, stale)
+
+
+async def _nothing_kept(tools: Tools, base: RepositorySeen, entry: WorktreeEntry) -> None:
+    """What git keeps for the deleted work tree may be replaced: nothing is lost with it."""
+    where = printable(entry.path)
+    kept = await tools.git.registration(base.top_level, entry.path)
+    if entry.locked is not None:
+        raise Refused(f"git keeps the work tree at {where} locked")
+    if kept.used_by is not None:
+        raise Refused(f"the work tree of {where} was moved to {printable(kept.used_by)}")
+    if kept.in_progress is not None:
+        raise Refused(f"a {kept.in_progress} was half finished in {where}")
+    if kept.staged:
+        raise Refused(f"changes that were staged in {where} would be lost")
+    if entry.branch is None and entry.sha and (await tools.git.loose(base.top_level, entry.sha)).loose:
+        raise Refused(f"the commit {entry.sha[:7]} of {where} is on no branch")
+
+
+async def _register_again(tools: Tools, folder: str, path: str, head: tuple[str, str]) -> None:
+    """Have git know a work tree at `path` again whose folder is gone; `head` is its HEAD and, if that
+    is a reference, the commit to begin from."""
+    at, sha = head
+    commit = sha if at.startswith("refs/") else at
+    if not await asyncio.to_thread(os.path.lexists, path):
+        options = ("--force", "--detach", "--no-checkout")
+        (await tools.writer.add_worktree(folder, options, path, commit)).expect()
+    await tools.writer.point_head(path, at)
+    await asyncio.to_thread(_remove_pointer, path)
 
 
 async def _made(tools: Tools, plan: _Plan) -> str:
@@ -137,6 +172,9 @@ async def _take_back(tools: Tools, verb: AddWorktree, plan: _Plan, made: list[st
         if branch.sha is not None and branch.checked_out_at is None:
             deleted = await tools.writer.delete_branch(folder, plan.new_branch, verb.sha)
             left += [f"branch {printable(plan.new_branch)}"] if deleted.code else []
+    if plan.replaced is not None and not left:
+        at = f"refs/heads/{plan.replaced.branch}" if plan.replaced.branch else plan.replaced.sha or ""
+        await _register_again(tools, folder, plan.path, (at, verb.sha))
     # The folder of admin entries goes only if it is empty, which is what a failed git leaves.
     await asyncio.to_thread(_remove_parents, [os.path.join(folder, "worktrees"), *made])
     return f" ({' and '.join(left)} was left behind)" if left else ""
@@ -185,3 +223,16 @@ def _remove_parents(made: list[str]) -> None:
     for parent in reversed(made):
         with contextlib.suppress(OSError):
             os.rmdir(parent)
+
+
+def _only_points(path: str) -> bool:
+    """Whether the folder holds nothing but git's pointer: its files are yet to be written."""
+    try:
+        return os.listdir(path) == [".git"]
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+
+
+def _remove_pointer(path: str) -> None:
+    os.unlink(os.path.join(path, ".git"))
+    os.rmdir(path)

@@ -54,12 +54,16 @@ RULES: dict[DriftKind, DriftRule] = {
     DriftKind.OTHER_PROJECT: _place(Severity.BLOCK, "open", suggested="open"),
     DriftKind.GONE: _place(Severity.BLOCK, "relink", suggested=READ_ONLY),
     DriftKind.MOVED: _place(Severity.BLOCK, "relink", suggested="relink"),
-    DriftKind.WORKTREE_REMOVED: _place(Severity.BLOCK, "recreate", "newWorktree", suggested="recreate"),
+    DriftKind.WORKTREE_REMOVED: _place(
+        Severity.BLOCK, "recreate", "newWorktree", "relink", suggested="recreate"
+    ),
     DriftKind.STUB: _place(Severity.BLOCK, "relink", suggested=READ_ONLY),
     DriftKind.OTHER_REPOSITORY: _place(Severity.BLOCK, "relink", suggested=READ_ONLY),
-    DriftKind.BRANCH_DIFFERS: _place(Severity.ASK, "newWorktree", "switch", "stay", suggested="newWorktree"),
+    DriftKind.BRANCH_DIFFERS: _place(
+        Severity.ASK, "newWorktree", "switch", "relink", "stay", suggested="newWorktree"
+    ),
     DriftKind.BRANCH_DELETED: _place(Severity.ASK, "newWorktree", "stay", suggested="newWorktree"),
-    DriftKind.DETACHED: _place(Severity.ASK, "switch", "newWorktree", "stay", suggested="switch"),
+    DriftKind.DETACHED: _place(Severity.ASK, "switch", "newWorktree", "relink", "stay", suggested="switch"),
     DriftKind.ADVANCED: _place(Severity.ASK, "stay", "newWorktree", suggested="stay"),
     DriftKind.REWRITTEN: _place(Severity.ASK, "stay", "newWorktree", suggested="stay"),
     DriftKind.COMMIT_GONE: _place(Severity.ASK, "stay", suggested="stay"),
@@ -86,7 +90,8 @@ RULES: dict[DriftKind, DriftRule] = {
 
 class Wording(msgspec.Struct, frozen=True, kw_only=True):
     """The words of one drift. `labels` and `details` are by choice id; a choice without a label is
-    not offered; `not_possible` says why an offered choice can't be taken now."""
+    not offered; `not_possible` says why an offered choice can't be taken now. `suggested`, if it is
+    possible, takes the place of the rule's."""
 
     title: str
     reason: str
@@ -94,6 +99,7 @@ class Wording(msgspec.Struct, frozen=True, kw_only=True):
     details: Mapping[str, str] = {}
     not_possible: Mapping[str, str] = {}
     typed: Mapping[str, str] = {}
+    suggested: str | None = None
 
 
 def drift_id(kind: DriftKind, path: str | None = None) -> str:
@@ -124,7 +130,8 @@ def asked(
         if choice in wording.labels
     )
     possible = [choice.id for choice in choices if choice.not_possible is None]
-    suggested = rule.suggested if rule.suggested in possible else None
+    wanted = wording.suggested if wording.suggested in possible else rule.suggested
+    suggested = wanted if wanted in possible else None
     if suggested is None:
         suggested = possible[0] if possible and rule.suggested != READ_ONLY else READ_ONLY
     return Drift(

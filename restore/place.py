@@ -11,16 +11,21 @@ import msgspec
 from resumed.protocol.restore import DriftKind
 from resumed.restore.probes import (
     AnyObservation,
+    BranchProbe,
+    BranchSeen,
     CommitProbe,
     CommitSeen,
     FileSeen,
     FolderProbe,
     FolderSeen,
     NoRepository,
+    RegistrationProbe,
+    RegistrationSeen,
     RepositoryProbe,
     RepositorySeen,
     Seen,
     TreeFolderProbe,
+    WorktreeEntry,
 )
 from resumed.restore.subsystem import Target
 
@@ -204,6 +209,12 @@ def within(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
+def registered_entry(place: Place, repository: AnyObservation | None) -> WorktreeEntry | None:
+    """Git's entry for a work tree whose folder is gone, at exactly this place."""
+    entries = repository.worktrees if isinstance(repository, RepositorySeen) else ()
+    return next((entry for entry in entries if entry.gone and entry.path == place.top), None)
+
+
 class _Lost(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of the recorded place, should it turn out to be lost."""
 
@@ -248,9 +259,9 @@ def _absent(lost: _Lost, seen: Seen, target: Target) -> Place:
     registered = _registered(here, lost.root)
     if registered is None and _was_a_folder_here(state, seen, target):
         return _inner_gone(lost, here)
-    same_worktree = state.worktree_id is not None and here.worktree_id == state.worktree_id
-    if same_worktree and not registered:
-        return _moved(lost, here, target, certain=True)
+    moved = _moved_to(state, here, registered, seen, target)
+    if moved is not None:
+        return _moved(lost, moved, certain=True)
     if state.worktree_id is not None and here.worktree_id is not None and not registered:
         # Resume was pressed in another work tree than the recorded one, so that one did not move here.
         kind = DriftKind.GONE if state.kind == "main" else DriftKind.WORKTREE_REMOVED
@@ -259,7 +270,7 @@ def _absent(lost: _Lost, seen: Seen, target: Target) -> Place:
         return lost.place(DriftKind.WORKTREE_REMOVED, top=registered)
     if state.kind == "main" or (state.branch is not None and here.branch == state.branch):
         # It may as well be a second clone of the same repository.
-        return _moved(lost, here, target, certain=False)
+        return _moved(lost, here, certain=False)
     return lost.place(DriftKind.WORKTREE_REMOVED, certain=False)
 
 
@@ -296,14 +307,30 @@ def _on_another_branch(state: WorktreeState, there: AnyObservation | None) -> bo
     )
 
 
-def _moved(lost: _Lost, here: RepositorySeen, target: Target, *, certain: bool) -> Place:
+def _moved_to(
+    state: WorktreeState, here: RepositorySeen, registered: str | None, seen: Seen, target: Target
+) -> RepositorySeen | None:
+    """The work tree that is the recorded one, in another place: by its id, or by git's own folder for
+    it, which a move by hand leaves as it was."""
+    branch = seen.get(BranchProbe(target.here.root, state.branch)) if state.branch else None
+    at = branch.checked_out_at if isinstance(branch, BranchSeen) else None
+    holder = seen.get(RepositoryProbe(at)) if at else None
+    for tree in (here, holder):
+        if isinstance(tree, RepositorySeen) and state.worktree_id and tree.worktree_id == state.worktree_id:
+            return tree
+    kept = seen.get(RegistrationProbe(target.here.root, registered)) if registered else None
+    is_here = isinstance(kept, RegistrationSeen) and here.kind == "linked" and kept.git_dir == here.git_dir
+    return here if is_here else None
+
+
+def _moved(lost: _Lost, to: RepositorySeen, *, certain: bool) -> Place:
     return Place(
         kind=DriftKind.MOVED,
-        base=here.top_level,
+        base=to.top_level,
         top=lost.root,
-        anchor=target.here.root,
-        repository=here,
-        source=here.top_level,
+        anchor=to.top_level,
+        repository=to,
+        source=to.top_level,
         certain=certain,
     )
 

@@ -13,6 +13,10 @@ from resumed.restore.probes import (
     CommitSeen,
     HistoryProbe,
     HistorySeen,
+    LooseProbe,
+    LooseSeen,
+    RepositoryProbe,
+    RepositorySeen,
     Seen,
     SwitchProbe,
     SwitchSeen,
@@ -50,8 +54,12 @@ def commit_is_gone(state: WorktreeState, anchor: str, seen: Seen) -> bool:
 def branch_drift(state: WorktreeState, place: Place, seen: Seen) -> DriftKind | None:
     """What became of the recorded branch, seen from HEAD of the place."""
     repository = place.repository
-    if repository is None or state.branch is None or repository.branch == state.branch:
+    if repository is None or repository.branch == state.branch:
         return None
+    if state.branch is None:
+        # It was on no branch, which only a recorded commit tells; during a rebase HEAD is on its way.
+        told = state.sha is not None and repository.in_progress not in UNDER_WAY
+        return DriftKind.BRANCH_DIFFERS if told else None
     if branch_is_gone(state, place, seen):
         return DriftKind.BRANCH_DELETED
     return DriftKind.DETACHED if repository.detached or repository.unborn else DriftKind.BRANCH_DIFFERS
@@ -67,6 +75,23 @@ def branch_is_gone(state: WorktreeState, place: Place, seen: Seen) -> bool:
     """Whether it was seen that the recorded branch is not there any more."""
     branch = _branch_seen(state, place, seen)
     return branch is not None and branch.sha is None
+
+
+def holder(state: WorktreeState, place: Place, seen: Seen) -> RepositorySeen | None:
+    """The other work tree that has the recorded branch checked out, its folder seen to be there."""
+    branch = branch_at(state, place, seen)
+    at = branch.checked_out_at if branch is not None else None
+    if at is None or at in (place.base, place.top):
+        return None
+    there = seen.get(RepositoryProbe(at))
+    is_there = isinstance(there, RepositorySeen) and (there.top_level, there.branch) == (at, state.branch)
+    return there if is_there and isinstance(there, RepositorySeen) else None
+
+
+def is_loose(anchor: str | None, sha: str | None, seen: Seen) -> bool | None:
+    """Whether only a HEAD holds the commit; `None` when that is not known."""
+    looked = seen.get(LooseProbe(anchor, sha)) if anchor and sha else None
+    return looked.loose if isinstance(looked, LooseSeen) else None
 
 
 def branch_anchor(place: Place) -> str | None:

@@ -10,6 +10,7 @@ from resumed.restore.place import (
     judge,
     once_inside,
     recorded_tops,
+    registered_entry,
 )
 from resumed.restore.place_head import branch_anchor
 from resumed.restore.place_inner import inner_folder
@@ -20,6 +21,8 @@ from resumed.restore.probes import (
     CommitProbe,
     FolderProbe,
     HistoryProbe,
+    LooseProbe,
+    RegistrationProbe,
     RepositoryProbe,
     RepositorySeen,
     Seen,
@@ -59,6 +62,8 @@ def later_probes(state: WorktreeState, seen: Seen, target: Target) -> tuple[AnyP
     anchor = branch_anchor(place)
     if anchor is not None:
         probes += _of_the_branch(anchor, state, place, seen)
+        probes += _of_the_holder(anchor, state, place, seen)
+        probes += _of_what_would_be_lost(anchor, place, seen)
         inside = inner_folder(state, recorded_tops(state, place))
         probes += _of_the_folder(inside, anchor, place.base or here, state, seen)
     if is_gone(state.root, seen):
@@ -74,6 +79,34 @@ def _of_the_branch(anchor: str, state: WorktreeState, place: Place, seen: Seen) 
     if is_head or not state.branch or not state.sha or tip in (None, state.sha):
         return []
     return [HistoryProbe(anchor, state.sha, state.branch)]
+
+
+def _of_the_holder(anchor: str, state: WorktreeState, place: Place, seen: Seen) -> list[AnyProbe]:
+    """The other work tree that has the branch: it may be the recorded one, moved, or the place to go on."""
+    branch = seen.get(BranchProbe(anchor, state.branch)) if state.branch else None
+    at = branch.checked_out_at if isinstance(branch, BranchSeen) else None
+    if at is None or at == place.base or not state.branch:
+        return []
+    probes: list[AnyProbe] = [RepositoryProbe(at), BranchProbe(at, state.branch)]
+    if place.base is None:
+        probes.append(SwitchProbe(at, state.branch))
+        probes += [CommitProbe(at, state.sha), HistoryProbe(at, state.sha)] if state.sha else []
+    inside = inner_folder(state, recorded_tops(state, place))
+    return [*probes, FolderProbe(posixpath.join(at, inside))] if inside else probes
+
+
+def _of_what_would_be_lost(anchor: str, place: Place, seen: Seen) -> list[AnyProbe]:
+    """What git keeps for a deleted work tree, and whether a HEAD that may be moved is all that holds
+    its commit."""
+    repository = place.repository
+    if repository is not None:
+        return [LooseProbe(anchor, repository.sha)] if repository.detached and repository.sha else []
+    around = seen.get(RepositoryProbe(anchor))
+    entry = registered_entry(place, around)
+    if entry is None:
+        return []
+    kept: list[AnyProbe] = [RegistrationProbe(anchor, entry.path)]
+    return [*kept, LooseProbe(anchor, entry.sha)] if entry.branch is None and entry.sha else kept
 
 
 def _of_the_folder(inside: str, anchor: str, top: str, state: WorktreeState, seen: Seen) -> list[AnyProbe]:

@@ -5,7 +5,7 @@ from resumed.restore.place import Place, WorktreeState
 from resumed.restore.place_head import branch_at, branch_relation
 from resumed.restore.probes import RepositorySeen, Seen
 from resumed.restore.subsystem import Target
-from resumed.restore.wording import short_path, short_sha
+from resumed.restore.wording import count, listed, short_path, short_sha
 
 
 def folder_words(place: Place, target: Target) -> str:
@@ -39,6 +39,9 @@ def head_then(state: WorktreeState) -> str:
     return f"{state.branch or 'no branch'} ({short_sha(state.sha)})"
 
 
+NO_NAME = "no free name for a new folder was found"
+
+
 def branch_moved(state: WorktreeState, place: Place, seen: Seen) -> str:
     """That the recorded branch, which is there, is not at the recorded commit any more: a sentence
     with the space before it; empty when it is, or when either is not known."""
@@ -70,3 +73,16 @@ def folder_lacking(inside: str) -> str:
     """That there would be no such folder, where the agent worked: a sentence with the space before it,
     or nothing."""
     return f" {inside}, where it worked, is not there." if inside else ""
+
+
+def files_words(place: Place, target: Target) -> str:
+    """Which touched files differ in the folder as it is: a sentence with the space before it; empty where
+    they were not compared."""
+    where = "there" if is_elsewhere(place) else "here"
+    if target.files_differ is None:
+        return ""
+    if not target.files_differ:
+        return f" The files it edited are the same {where}."
+    differ = "differs" if len(target.files_differ) == 1 else "differ"
+    files = f"{count(len(target.files_differ), 'file')} it edited {differ} {where}"
+    return f" {files}: {listed(target.files_differ)}."

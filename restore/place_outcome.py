@@ -64,6 +64,8 @@ def told(state: WorktreeState, place: Place, seen: Seen, choices: Choices, targe
         notes.append(f"The branch {target.branch} was gone and was made again at {short_sha(target.sha)}.")
     if left.branch and target.branch != left.branch:
         notes.append(f"This folder is on {target.branch or 'no branch'}, not on {left.branch}.")
+    elif left.branch is None and left.sha and target.branch:
+        notes.append(f"This folder is on {target.branch}; you worked on no branch.")
     elif switches(choices):
         notes.append(f"Back on {target.branch}.")
     if left.sha and target.sha and target.sha != left.sha:

@@ -4,11 +4,27 @@ import shlex
 
 from resumed.protocol.restore import Difference, Drift, DriftKind
 from resumed.restore.drift import Wording, asked
-from resumed.restore.place import Place, WorktreeState, free_candidate, is_gone, same_repository
-from resumed.restore.place_head import branch_at, branch_is_gone, commit_is_gone
+from resumed.restore.place import (
+    Place,
+    WorktreeState,
+    free_candidate,
+    is_gone,
+    registered_entry,
+    same_repository,
+)
+from resumed.restore.place_head import branch_at, branch_is_gone, commit_is_gone, holder, is_loose
 from resumed.restore.place_inner import lacks
 from resumed.restore.place_names import branch_moved, branch_moved_row, folder_lacking, head_now, head_then
-from resumed.restore.probes import FolderProbe, FolderSeen, RepositoryProbe, RepositorySeen, Seen
+from resumed.restore.probes import (
+    FolderProbe,
+    FolderSeen,
+    RegistrationProbe,
+    RegistrationSeen,
+    RepositoryProbe,
+    RepositorySeen,
+    Seen,
+    WorktreeEntry,
+)
 from resumed.restore.subsystem import Target
 from resumed.restore.wording import one_line, operation_name, short_path, short_sha
 
@@ -39,7 +55,8 @@ def place_question(state: WorktreeState, place: Place, seen: Seen, target: Targe
             "hereSha": (here.sha or "") if here else "",
             "newFolder": free_candidate(state, place, seen) or "",
             "lacking": lacks(branch.sha if branch else state.sha, state, place, seen),
-            "locked": "" if (locked := _locked(place, seen, target)) is None else f"locked {locked}".strip(),
+            "registered": _kept_facts(place, seen, target),
+            "holder": other.top_level if (other := holder(state, place, seen)) is not None else "",
         },
     )
 
@@ -60,12 +77,16 @@ def _other_project(state: WorktreeState, place: Place, seen: Seen, target: Targe
 
 
 def _moved(state: WorktreeState, place: Place, seen: Seen, target: Target) -> Wording:
-    here = short_path(target.here.root, *target.here.homes)
+    there = short_path(place.base or target.here.root, *target.here.homes)
     sure = "is the same repository; this is certain" if place.certain else "looks like the same repository"
+    here = seen.get(RepositoryProbe(target.here.root))
+    entries = here.worktrees if isinstance(here, RepositorySeen) else ()
+    unknown_to_git = any(entry.gone and entry.path == place.top for entry in entries)
     return Wording(
         title="The project folder has moved.",
-        reason=f"Was {short_path(state.root, *target.here.homes)}; {here} {sure}.",
-        labels={"relink": f"Use {here} from now on"},
+        reason=f"Was {short_path(state.root, *target.here.homes)}; {there} {sure}.",
+        labels={"relink": f"Use {there} from now on"},
+        details={"relink": "Tell git too: run `git worktree repair` there." if unknown_to_git else ""},
     )
 
 
@@ -89,7 +110,12 @@ def _worktree_removed(state: WorktreeState, place: Place, seen: Seen, target: Ta
     if branch is not None and branch.checked_out_at == place.top:
         obstacle = {"newWorktree": f"{state.branch} still belongs to the deleted folder"}
     elif branch is not None and branch.checked_out_at is not None:
-        taken = f"{state.branch} is checked out in {short_path(branch.checked_out_at, *homes)}"
+        held = _here(seen, target)
+        is_gone_too = any(
+            each.gone and each.path == branch.checked_out_at for each in (held.worktrees if held else ())
+        )
+        gone_too = ", whose folder is gone too" if is_gone_too else ""
+        taken = f"{state.branch} is checked out in {short_path(branch.checked_out_at, *homes)}{gone_too}"
         obstacle = dict.fromkeys(labels, taken)
     elif branch is None and state.branch is not None and not gone:
         obstacle = dict.fromkeys(labels, f"{state.branch} could not be looked at")
@@ -98,28 +124,81 @@ def _worktree_removed(state: WorktreeState, place: Place, seen: Seen, target: Ta
     at_path = seen.get(FolderProbe(state.root))
     if isinstance(at_path, FolderSeen) and at_path.kind == "file":
         obstacle = {"recreate": f"a file is in the way at {where}", **obstacle}
-    locked = _locked(place, seen, target)
-    if locked is not None:
-        why = f" ({one_line(locked)})" if locked else ""
-        command = f"git worktree unlock {shlex.quote(place.top)}"
-        obstacle = {"recreate": f"git keeps it locked{why}. Free it with `{command}`", **obstacle}
+    entry = registered_entry(place, _here(seen, target))
+    lost = _kept(place, entry, seen, target)
+    if lost:
+        obstacle = {"recreate": lost, **obstacle}
+    other = holder(state, place, seen)
+    if other is not None:
+        labels["relink"] = f"Use {short_path(other.top_level, *homes)} from now on"
+        if other.in_progress:
+            obstacle["relink"] = f"a {operation_name(other.in_progress)} is half finished there"
     lacking = folder_lacking(lacks(branch.sha if branch else state.sha, state, place, seen))
     return Wording(
-        title="The worktree it ran in was deleted."
-        if place.certain
-        else "The folder it ran in is gone; it looks like a deleted worktree.",
+        title=_removed_title(place, entry, seen, target),
         reason=f"It was {where}.{kept} Your checkout {short_path(target.here.root, *homes)} is not touched.",
         labels=labels,
-        details={"recreate": f"{NOT_COMMITTED}{lacking}", "newWorktree": lacking.strip()},
+        details={
+            "recreate": f"{NOT_COMMITTED}{_last_on(state, entry)}{lacking}",
+            "newWorktree": lacking.strip(),
+            "relink": f"{state.branch} is checked out there.",
+        },
         not_possible=obstacle,
     )
 
 
-def _locked(place: Place, seen: Seen, target: Target) -> str | None:
-    """Git's reason to keep the registered work tree; `None` when it is not locked."""
-    here = _here(seen, target)
-    entries = here.worktrees if here is not None else ()
-    return next((entry.locked for entry in entries if entry.path == place.top), None)
+def _removed_title(place: Place, entry: WorktreeEntry | None, seen: Seen, target: Target) -> str:
+    kept = seen.get(RegistrationProbe(target.here.root, entry.path)) if entry is not None else None
+    if isinstance(kept, RegistrationSeen) and kept.used_by is not None:
+        return "The worktree it ran in was moved, and git was not told."
+    if entry is not None and entry.locked is not None:
+        # It may be on a disk that is not connected now.
+        return "The worktree it ran in is not there."
+    if place.certain:
+        return "The worktree it ran in was deleted."
+    return "The folder it ran in is gone; it looks like a deleted worktree."
+
+
+def _last_on(state: WorktreeState, entry: WorktreeEntry | None) -> str:
+    """That the deleted work tree was on another branch at last, which stays: a sentence with the space
+    before it, or nothing."""
+    if entry is None or entry.branch in (None, state.branch):
+        return ""
+    return f" It was on {entry.branch} ({short_sha(entry.sha)}) at last; that stays as it is."
+
+
+def _kept(place: Place, entry: WorktreeEntry | None, seen: Seen, target: Target) -> str:
+    """Why what git keeps of the deleted work tree must not be replaced; empty when nothing would be
+    lost with it."""
+    if entry is None:
+        return ""
+    if entry.locked is not None:
+        why = f" ({one_line(entry.locked)})" if entry.locked else ""
+        return f"git keeps it locked{why}. Free it with `git worktree unlock {shlex.quote(place.top)}`"
+    anchor = target.here.root
+    kept = seen.get(RegistrationProbe(anchor, entry.path))
+    loose = is_loose(anchor, entry.sha, seen) if entry.branch is None and entry.sha else False
+    if not isinstance(kept, RegistrationSeen) or loose is None:
+        return "what git keeps of it could not be looked at"
+    if kept.used_by is not None:
+        moved = short_path(kept.used_by, *target.here.homes)
+        return f"it was moved to {moved}. Run `git worktree repair` there, and resume there"
+    if kept.in_progress:
+        return f"a {operation_name(kept.in_progress)} was half finished there, and would be lost"
+    if loose:
+        commit = short_sha(entry.sha)
+        keep = f"Keep it with `git branch NAME {commit}`"
+        return f"its commit {commit} is on no branch, and would be lost. {keep}"
+    if kept.staged:
+        return "changes that were staged there would be lost"
+    return ""
+
+
+def _kept_facts(place: Place, seen: Seen, target: Target) -> str:
+    entry = registered_entry(place, _here(seen, target))
+    if entry is None:
+        return ""
+    return f"{entry.branch or entry.sha}: {_kept(place, entry, seen, target)}"
 
 
 def _lost(state: WorktreeState, place: Place, seen: Seen, target: Target) -> Wording:

@@ -14,13 +14,21 @@ from resumed.restore.place import (
     recorded_tops,
     within,
 )
-from resumed.restore.place_head import branch_at, branch_drift, branch_is_gone, commit_drift, switchable
+from resumed.restore.place_head import (
+    branch_at,
+    branch_drift,
+    branch_is_gone,
+    commit_drift,
+    holder,
+    switchable,
+)
 from resumed.restore.place_inner import folder_at, folder_now, lacks, lacks_after_switch
 from resumed.restore.probes import RepositoryProbe, RepositorySeen, Seen, SwitchSeen
 from resumed.restore.steps import AddWorktree, HeadAt, PathAbsent, RemoveWorktree, Step, SwitchBranch
 from resumed.restore.subsystem import Choices, Target
 from resumed.restore.wording import short_path, short_sha
 
+HELD_KINDS = (DriftKind.BRANCH_DIFFERS, DriftKind.DETACHED, DriftKind.WORKTREE_REMOVED)
 PLACE_KINDS = (
     DriftKind.BRANCH_DIFFERS,
     DriftKind.BRANCH_DELETED,
@@ -57,6 +65,9 @@ def settle(state: WorktreeState, seen: Seen, choices: Choices, target: Target) -
             recreated=True,
             branch_made=new.create_branch,
         )
+    if _answer(choices, *HELD_KINDS) == "relink":
+        other = holder(state, place, seen)
+        return _at(target, other.top_level, state, seen, other.top_level) if other is not None else None
     if place.base is None:
         relinked = chosen(choices, place.kind) == "relink" if place.kind else False
         return _at(target, target.here.root, state, seen, target.here.root) if relinked else None
@@ -100,6 +111,7 @@ def move(state: WorktreeState, place: Place, seen: Seen, choices: Choices, targe
                 sha=new.sha,
                 branch=new.branch,
                 delete_branch=new.create_branch,
+                registered_at=_registered_at(new, seen),
             ),
             expects=(PathAbsent(new.path),),
             ensures=(HeadAt(path=new.path, branch=new.branch, sha=new.sha),),
@@ -135,6 +147,16 @@ def move(state: WorktreeState, place: Place, seen: Seen, choices: Choices, targe
         expects=(HeadAt(path=place.base, branch=repository.branch, sha=repository.sha),),
         ensures=(HeadAt(path=place.base, branch=target.branch, sha=target.sha),),
     )
+
+
+def _registered_at(new: AddWorktree, seen: Seen) -> str | None:
+    """Where git has a work tree at that path, whose folder is gone, before it is made again."""
+    source = seen.get(RepositoryProbe(new.repository))
+    entries = source.worktrees if isinstance(source, RepositorySeen) else ()
+    entry = next((entry for entry in entries if entry.path == new.path and entry.gone), None)
+    if entry is None:
+        return None
+    return f"refs/heads/{entry.branch}" if entry.branch else entry.sha
 
 
 def chosen(choices: Choices, kind: DriftKind) -> str | None:

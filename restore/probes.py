@@ -52,6 +52,21 @@ class SwitchProbe(Probe, frozen=True):
     branch: str
 
 
+class LooseProbe(Probe, frozen=True):
+    """Is the commit in the repository at `path` on no branch, tag or remote branch? Slow."""
+
+    path: str
+    sha: str
+
+
+class RegistrationProbe(Probe, frozen=True):
+    """What does git keep for the work tree that is registered at `worktree`, whose folder is gone, in
+    the repository at `path`? Slow."""
+
+    path: str
+    worktree: str
+
+
 class FileProbe(Probe, frozen=True):
     """The file at this absolute path, its hash and (up to a limit) its bytes."""
 
@@ -81,7 +96,7 @@ class CeilingProbe(Probe, frozen=True):
     agent: str
 
 
-SLOW_PROBES = (HistoryProbe, SwitchProbe)
+SLOW_PROBES = (HistoryProbe, SwitchProbe, LooseProbe, RegistrationProbe)
 
 
 class Observation(msgspec.Struct, frozen=True, tag=True):
@@ -172,6 +187,23 @@ class SwitchSeen(Observation, frozen=True, kw_only=True):
     carried: tuple[str, ...] = ()
 
 
+class LooseSeen(Observation, frozen=True):
+    """Nothing but a HEAD holds the commit: without that, git forgets it after a while."""
+
+    loose: bool
+
+
+class RegistrationSeen(Observation, frozen=True, kw_only=True):
+    """`git_dir` is git's folder for the work tree, empty when it is not registered. `staged`: its index
+    holds what its HEAD does not. `in_progress` as in `RepositorySeen`. `used_by` is another folder
+    beside it that takes this for its own git dir: the work tree was moved without git's knowing."""
+
+    git_dir: str = ""
+    staged: bool = False
+    in_progress: str | None = None
+    used_by: str | None = None
+
+
 class FileSeen(Observation, frozen=True, kw_only=True):
     """`kind`: absent, regular, link, folder or other. `content` is `None` above the limit."""
 
@@ -196,6 +228,8 @@ AnyProbe = (
     | CommitProbe
     | HistoryProbe
     | SwitchProbe
+    | LooseProbe
+    | RegistrationProbe
     | FileProbe
     | TreeFileProbe
     | TreeFolderProbe
@@ -210,6 +244,8 @@ AnyObservation = (
     | CommitSeen
     | HistorySeen
     | SwitchSeen
+    | LooseSeen
+    | RegistrationSeen
     | FileSeen
     | CeilingSeen
 )

@@ -35,13 +35,16 @@ class AddWorktree(Verb, frozen=True, kw_only=True):
 
 class RemoveWorktree(Verb, frozen=True, kw_only=True):
     """Remove a work tree that a restore created, only if it is clean and still at `sha`; with
-    `delete_branch`, the branch that the restore created too, if it is still at `sha`."""
+    `delete_branch`, the branch that the restore created too, if it is still at `sha`. Where git had a
+    work tree registered there before, whose folder was gone, it has it again: `registered_at` is its
+    HEAD, a full reference or a commit."""
 
     repository: str
     path: str
     sha: str
     branch: str | None = None
     delete_branch: bool = False
+    registered_at: str | None = None
 
 
 class SwitchBranch(Verb, frozen=True, kw_only=True):

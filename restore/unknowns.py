@@ -18,6 +18,8 @@ from resumed.restore.probes import (
     FileProbe,
     FolderProbe,
     HistoryProbe,
+    LooseProbe,
+    RegistrationProbe,
     RepositoryProbe,
     RepositorySeen,
     Seen,
@@ -89,6 +91,10 @@ def _of_place(probe: AnyProbe, state: WorktreeState, place: Place, seen: Seen, t
         case TreeFolderProbe(path, relative=name):
             asked = path == branch_anchor(place) and _moves(place, state, seen)
             return f"whether {name} is there" if asked else ""
+        case RegistrationProbe(_, worktree):
+            return f"what git keeps of {short_path(worktree, *target.here.homes)}"
+        case LooseProbe(_, sha):
+            return f"whether a branch holds the commit {short_sha(sha)}"
         case FileProbe() | TreeFileProbe() | CeilingProbe():
             return ""
         case _:
@@ -130,6 +136,8 @@ def _other(probe: AnyProbe, observation: Unseen, target: Target) -> str:
             | CommitProbe()
             | HistoryProbe()
             | SwitchProbe()
+            | LooseProbe()
+            | RegistrationProbe()
             | TreeFolderProbe()
         ):
             return ""

@@ -12,13 +12,16 @@ from resumed.daemon.ports.git_objects import GitObjects, Head
 from resumed.daemon.ports.git_origin import normalise_origin
 from resumed.daemon.ports.git_place import Place, locate
 from resumed.daemon.ports.git_progress import InProgress, in_progress
+from resumed.daemon.ports.git_registration import registration
 from resumed.daemon.ports.git_worktrees import registered
 from resumed.restore.probes import (
     BranchSeen,
     CommitSeen,
     FileSeen,
     HistorySeen,
+    LooseSeen,
     NoRepository,
+    RegistrationSeen,
     RepositorySeen,
     SwitchSeen,
     WorktreeEntry,
@@ -83,6 +86,18 @@ class Git:
         if os.path.exists(os.path.join(place.common_dir, "shallow")):
             raise GitFailed("the history is cut off here (a shallow clone)")
         return HistorySeen("diverged")
+
+    async def loose(self, path: str, sha: str) -> LooseSeen:
+        """Is the commit on no branch, tag or remote branch?"""
+        place = await self._place(path)
+        told = await self._command.read(
+            place.top_level, "rev-list", "-n", "1", sha, "--not", "--branches", "--tags", "--remotes"
+        )
+        return LooseSeen(bool(told.expect().text))
+
+    async def registration(self, path: str, worktree: str) -> RegistrationSeen:
+        """What git keeps for a registered work tree whose folder is gone."""
+        return await registration(self._command, await self._place(path), worktree)
 
     async def switch(self, path: str, branch: str) -> SwitchSeen:
         """Which uncommitted files a switch to the branch would overwrite or carry along."""

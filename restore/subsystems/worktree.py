@@ -10,7 +10,7 @@ import msgspec
 
 from resumed.protocol.restore import Drift, DriftKind, Status
 from resumed.protocol.threads import PlaceView
-from resumed.restore import place_outcome, place_question, place_settle, place_wording
+from resumed.restore import place_branch, place_outcome, place_question, place_settle, place_wording
 from resumed.restore.drift import informed
 from resumed.restore.events.envelope import Event, Payload
 from resumed.restore.events.journal import RestoreClosed
@@ -72,7 +72,7 @@ class Worktree:
             found.append(place_wording.in_progress(place, target))
         branch = branch_drift(state, place, seen)
         if branch is not None:
-            found.append(place_wording.branch_question(branch, state, place, seen, target))
+            found.append(place_branch.branch_question(branch, state, place, seen, target))
         else:
             found += _commit(state, place, seen, target)
         return tuple(found)

@@ -18,6 +18,7 @@ from tests.support.restore_worlds import (
     deleted_worktree,
     is_resume,
     journals,
+    registered_worktree,
     resume_and_look,
     session_files,
     switched_branch,
@@ -42,7 +43,7 @@ def worlds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], P
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("build", [switched_branch, deleted_worktree])
+@pytest.mark.parametrize("build", [switched_branch, deleted_worktree, registered_worktree])
 async def test_killed_at_any_point_the_repository_is_as_before_or_as_after(
     build: Build, worlds: Callable[[int], Path]
 ) -> None:

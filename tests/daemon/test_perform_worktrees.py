@@ -1,13 +1,15 @@
 """Making and removing linked work trees, and taking back what failed."""
 
 import os
+import shutil
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from resumed.restore.effects import NotPerformed
 from resumed.restore.steps import AddWorktree, RemoveWorktree
-from tests.support.git_port import seen_at
+from tests.support.git_port import real_git, seen_at
 from tests.support.performer import performed, real_performer, refused
 from tests.support.repository import Repository, every_byte, make_project, run_git
 
@@ -97,9 +99,65 @@ async def test_from_a_linked_work_tree_and_from_a_bare_repository(tmp_path: Path
 async def test_removed_but_registered_is_replaced(tmp_path: Path) -> None:
     project = make_project(tmp_path / "project")
     linked = project.worktree(tmp_path / "linked", "feature")
-    linked.root.rename(tmp_path / "away")
+    shutil.rmtree(linked.root)
     await performed(on_feature(project, linked.root))
     assert len((await seen_at(project.root)).worktrees) == 2
+
+
+@pytest.mark.parametrize("head", ["feature", "other", "detached"])
+async def test_taking_back_leaves_the_registration_that_was_there(tmp_path: Path, head: str) -> None:
+    project = make_project(tmp_path / "project")
+    project.git("branch", "other")
+    options = ("--detach",) if head == "detached" else (head,)
+    linked = project.worktree(tmp_path / "linked", *options)
+    shutil.rmtree(linked.root)
+    before = (await seen_at(project.root)).worktrees
+    verb = on_feature(project, linked.root)
+    await performed(verb)
+    at = before[1].sha if head == "detached" else f"refs/heads/{head}"
+    back = msgspec.structs.replace(undo_of(verb), registered_at=at)
+    for _ in range(2):
+        await performed(back)
+        assert (await seen_at(project.root)).worktrees == before
+        assert not linked.root.exists()
+    assert not (await real_git().registration(str(project.root), str(linked.root))).staged
+    # Cut off when git knew the work tree again, before its pointer was removed.
+    project.git(
+        "worktree", "add", "--quiet", "--force", "--force", "--detach", "--no-checkout", str(linked.root)
+    )
+    await performed(back)
+    assert (await seen_at(project.root)).worktrees == before
+
+
+@pytest.mark.parametrize(
+    ("kept", "reason"),
+    [
+        ("locked", "git keeps the work tree at {} locked"),
+        ("moved", "the work tree of {} was moved to {}-2"),
+        ("staged", "changes that were staged in {} would be lost"),
+        ("merging", "a merge was half finished in {}"),
+        ("loose", "the commit {sha} of {} is on no branch"),
+    ],
+)
+async def test_what_git_keeps_of_a_deleted_one_is_not_replaced(
+    tmp_path: Path, kept: str, reason: str
+) -> None:
+    project = make_project(tmp_path / "project")
+    path = tmp_path / "linked"
+    linked = project.worktree(path, *(("--detach",) if kept in ("loose", "merging") else ("feature",)))
+    if kept in ("loose", "merging"):
+        linked.commit({"shared.txt": "by the user\n"})
+    if kept == "locked":
+        project.git("worktree", "lock", str(path))
+    elif kept == "staged":
+        linked.write({"staged.txt": "by the user\n"})
+        linked.git("add", "staged.txt")
+    elif kept == "merging":
+        linked.git("merge", "--no-ff", "--no-commit", "feature", ends_with=1)
+    sha = linked.head()[:7]
+    path.rename(tmp_path / "linked-2") if kept == "moved" else shutil.rmtree(path)
+    told = await refused_unchanged(on_feature(project, path), tmp_path)
+    assert told == reason.format(path, path, sha=sha)
 
 
 async def test_a_branch_of_another_gone_work_tree_is_not_taken(tmp_path: Path) -> None:
@@ -112,7 +170,7 @@ async def test_a_branch_of_another_gone_work_tree_is_not_taken(tmp_path: Path) -
 async def test_a_stale_entry_does_not_open_a_branch_that_is_in_use(tmp_path: Path) -> None:
     project = make_project(tmp_path / "project")
     project.git("branch", "other")
-    project.worktree(tmp_path / "gone", "other").root.rename(tmp_path / "away")
+    shutil.rmtree(project.worktree(tmp_path / "gone", "other").root)
     project.worktree(tmp_path / "linked", "feature")
     reason = await refused_unchanged(on_feature(project, tmp_path / "gone"), tmp_path)
     assert reason == f"feature is checked out in {tmp_path / 'linked'}"

@@ -157,7 +157,7 @@ def test_leaving_is_a_refusal_only_where_no_choice_could_have_helped() -> None:
     assert Round(BRANCH, replies=[Cancelled()]).why == "cancelled"
     assert Round(GONE, replies=[Cancelled()]).why == "refused"
     hopeless = BRANCH
-    for choice in ("newWorktree", "switch", "stay"):
+    for choice in ("newWorktree", "switch", "relink", "stay"):
         hopeless = impossible(hopeless, choice)
     assert Round(hopeless, replies=[Cancelled()]).why == "refused"
 

@@ -1,3 +1,4 @@
+import msgspec
 import pytest
 
 from resumed.protocol.restore import Answer, Difference, DriftKind, Severity
@@ -21,12 +22,12 @@ TABLE = [
     ("otherProject", "worktree", BLOCK, ("open",), "open", "stop"),
     ("gone", "worktree", BLOCK, ("relink",), "readOnly", "stop"),
     ("moved", "worktree", BLOCK, ("relink",), "relink", "stop"),
-    ("worktreeRemoved", "worktree", BLOCK, ("recreate", "newWorktree"), "recreate", "stop"),
+    ("worktreeRemoved", "worktree", BLOCK, ("recreate", "newWorktree", "relink"), "recreate", "stop"),
     ("stub", "worktree", BLOCK, ("relink",), "readOnly", "stop"),
     ("otherRepository", "worktree", BLOCK, ("relink",), "readOnly", "stop"),
-    ("branchDiffers", "worktree", ASK, ("newWorktree", "switch", "stay"), "newWorktree", "stop"),
+    ("branchDiffers", "worktree", ASK, ("newWorktree", "switch", "relink", "stay"), "newWorktree", "stop"),
     ("branchDeleted", "worktree", ASK, ("newWorktree", "stay"), "newWorktree", "stop"),
-    ("detached", "worktree", ASK, ("switch", "newWorktree", "stay"), "switch", "stop"),
+    ("detached", "worktree", ASK, ("switch", "newWorktree", "relink", "stay"), "switch", "stop"),
     ("advanced", "worktree", ASK, ("stay", "newWorktree"), "stay", "stop"),
     ("rewritten", "worktree", ASK, ("stay", "newWorktree"), "stay", "stop"),
     ("commitGone", "worktree", ASK, ("stay",), "stay", "stop"),
@@ -57,7 +58,8 @@ WIDENS_OR_WRITES |= {"adopt", "fullAccess", "never", "normal", "continue", "fini
 
 def worded(kind: DriftKind, **changes: dict[str, str]) -> Wording:
     labels = {choice: f"do {choice}" for choice in RULES[kind].choices}
-    return Wording(title="Title.", reason="Reason.", **{"labels": labels, **changes})
+    plain = Wording(title="Title.", reason="Reason.", labels=labels)
+    return msgspec.structs.replace(plain, **changes)
 
 
 def test_the_table_is_this_one() -> None:

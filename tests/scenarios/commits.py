@@ -6,6 +6,7 @@ from tests.support.scenario import NOTHING, After, Scenario
 from tests.support.world import Work, World
 
 NEW = "payments.fix-payment"
+NO_BRANCH = "payments.9285f17"
 
 
 async def _worked(world: World) -> tuple[str, Repository]:
@@ -37,6 +38,28 @@ async def _branch_differs_inside(world: World) -> str:
     repository.commit({"packages/api/app.py": "print()\n"}, "an api")
     thread = await world.work("payments", Work(inside="packages/api"))
     repository.git("switch", "--quiet", "main")
+    return thread
+
+
+async def _no_branch(world: World) -> str:
+    repository = world.payments()
+    repository.git("switch", "--quiet", "--detach")
+    thread = await world.work("payments")
+    repository.git("switch", "--quiet", "fix/payment")
+    return thread
+
+
+async def _branch_differs_held(world: World) -> str:
+    thread, repository = await _worked(world)
+    repository.git("switch", "--quiet", "main")
+    repository.worktree(world.home / "payments-fix", "fix/payment")
+    return thread
+
+
+async def _detached_loose(world: World) -> str:
+    thread, repository = await _worked(world)
+    repository.git("switch", "--quiet", "--detach", "main")
+    repository.commit({"README.md": "# By the user\n"}, "by the user")
     return thread
 
 
@@ -160,6 +183,28 @@ SCENARIOS = (
         "branch_differs_inside",
         DriftKind.BRANCH_DIFFERS,
         _branch_differs_inside,
+        choices=_ON_ITS_BRANCH,
+        starts=_ON_NEW,
+    ),
+    Scenario(
+        "no_branch",
+        DriftKind.BRANCH_DIFFERS,
+        _no_branch,
+        choices={"newWorktree": After(made={NO_BRANCH: None}), "stay": NOTHING},
+        starts={"newWorktree": NO_BRANCH},
+    ),
+    Scenario(
+        "branch_differs_held",
+        DriftKind.BRANCH_DIFFERS,
+        _branch_differs_held,
+        choices={"relink": NOTHING, "stay": NOTHING},
+        blocked=("newWorktree", "switch"),
+        starts={"relink": "payments-fix"},
+    ),
+    Scenario(
+        "detached_loose",
+        DriftKind.DETACHED,
+        _detached_loose,
         choices=_ON_ITS_BRANCH,
         starts=_ON_NEW,
     ),

@@ -78,6 +78,44 @@ async def _worktree_removed_locked(world: World) -> str:
     return thread
 
 
+async def _linked_at_work(world: World) -> tuple[str, Repository, Repository]:
+    repository = world.payments()
+    repository.git("switch", "--quiet", "main")
+    linked = repository.worktree(world.home / "payments-fix", "fix/payment")
+    thread = await world.work("payments-fix")
+    world.let_go()
+    return thread, repository, linked
+
+
+async def _moved_by_hand(world: World) -> str:
+    thread, _, linked = await _linked_at_work(world)
+    linked.write({"staged.txt": "by the user\n"})
+    linked.git("add", "staged.txt")
+    linked.root.rename(world.home / "payments-moved")
+    return thread
+
+
+async def _moved_by_git(world: World) -> str:
+    thread, repository, linked = await _linked_at_work(world)
+    repository.git("worktree", "move", str(linked.root), str(world.home / "payments-moved"))
+    return thread
+
+
+async def _worktree_removed_kept(world: World) -> str:
+    thread, _, linked = await _linked_at_work(world)
+    linked.git("switch", "--quiet", "--detach")
+    linked.commit({"README.md": "# By the user\n"}, "by the user")
+    shutil.rmtree(linked.root)
+    return thread
+
+
+async def _worktree_removed_held(world: World) -> str:
+    thread, repository, linked = await _linked_at_work(world)
+    repository.git("worktree", "remove", str(linked.root))
+    repository.git("switch", "--quiet", "fix/payment")
+    return thread
+
+
 async def _stub(world: World) -> str:
     repository = world.payments()
     repository.git("switch", "--quiet", "main")
@@ -184,6 +222,41 @@ SCENARIOS = (
         "worktree_removed_locked",
         DriftKind.WORKTREE_REMOVED,
         _worktree_removed_locked,
+        blocked=("recreate", "newWorktree"),
+    ),
+    Scenario(
+        "moved_by_hand",
+        DriftKind.MOVED,
+        _moved_by_hand,
+        pressed="payments-moved",
+        choices={"relink": NOTHING},
+    ),
+    Scenario(
+        "moved_by_hand_elsewhere",
+        DriftKind.WORKTREE_REMOVED,
+        _moved_by_hand,
+        blocked=("recreate", "newWorktree"),
+    ),
+    Scenario(
+        "moved_by_git",
+        DriftKind.MOVED,
+        _moved_by_git,
+        choices={"relink": NOTHING},
+        starts={"relink": "payments-moved"},
+    ),
+    Scenario(
+        "worktree_removed_kept",
+        DriftKind.WORKTREE_REMOVED,
+        _worktree_removed_kept,
+        choices={"newWorktree": After(made={"payments-fix.fix-payment": "fix/payment"})},
+        blocked=("recreate",),
+        starts={"newWorktree": "payments-fix.fix-payment"},
+    ),
+    Scenario(
+        "worktree_removed_held",
+        DriftKind.WORKTREE_REMOVED,
+        _worktree_removed_held,
+        choices={"relink": NOTHING},
         blocked=("recreate", "newWorktree"),
     ),
     Scenario("stub", DriftKind.STUB, _stub, choices={"relink": NOTHING}),

@@ -1,6 +1,7 @@
 """Worlds with one restore in them that changes a repository: to be resumed, killed, and looked at."""
 
 import contextlib
+import shutil
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -68,6 +69,16 @@ def deleted_worktree(folder: Path, failpoint: str) -> Iterator[World]:
     place = RecordedPlace(folder / "dev")
     thread = place.install("v171_worktree_workspace_write")
     place.remove_linked()
+    with serving(place.repo, RESUMED_FAILPOINT=failpoint) as daemon:
+        yield World(daemon, place.repo, place.folder, thread, choosing(worktreeRemoved="recreate"))
+
+
+@contextlib.contextmanager
+def registered_worktree(folder: Path, failpoint: str) -> Iterator[World]:
+    """The same, but its folder was deleted by hand: git still has it registered."""
+    place = RecordedPlace(folder / "dev")
+    thread = place.install("v171_worktree_workspace_write")
+    shutil.rmtree(place.linked)
     with serving(place.repo, RESUMED_FAILPOINT=failpoint) as daemon:
         yield World(daemon, place.repo, place.folder, thread, choosing(worktreeRemoved="recreate"))
 

@@ -27,7 +27,11 @@ from resumed.restore.probes import (
     FolderSeen,
     HistoryProbe,
     HistorySeen,
+    LooseProbe,
+    LooseSeen,
     NoRepository,
+    RegistrationProbe,
+    RegistrationSeen,
     RepositoryProbe,
     RepositorySeen,
     Seen,
@@ -41,6 +45,7 @@ from resumed.restore.probes import (
 from resumed.restore.steps import AddWorktree, AnyVerb, RecordState, RemoveWorktree, SwitchBranch
 
 Tree = dict[str, bytes]
+NOTHING_KEPT = RegistrationSeen()
 
 
 def digest(content: bytes) -> str:
@@ -51,7 +56,8 @@ def digest(content: bytes) -> str:
 @dataclass
 class Checkout:
     """One work tree. `branch` of `None` is a detached HEAD; `sha` of `None` an unborn branch. Without
-    `present` it is only registered: its folder was deleted. `locked` is git's reason to keep it."""
+    `present` it is only registered: its folder was deleted. `locked` is git's reason to keep it,
+    `registration` what git keeps for it."""
 
     branch: str | None
     sha: str | None
@@ -60,6 +66,7 @@ class Checkout:
     worktree_id: str | None = None
     present: bool = True
     locked: str | None = None
+    registration: RegistrationSeen = NOTHING_KEPT
 
 
 @dataclass
@@ -111,12 +118,8 @@ class World:
         return path
 
     def outside(self) -> tuple[object, ...]:
-        """Everything but what was recorded in the run's own stream, for comparing. That a deleted work
-        tree is still registered does not count: making it anew and taking it back prunes it."""
-        repositories = copy.deepcopy(self.repositories)
-        for repository in repositories:
-            repository.trees = {path: tree for path, tree in repository.trees.items() if tree.present}
-        return copy.deepcopy((self.folders, self.files)), repositories
+        """Everything but what was recorded in the run's own stream, for comparing."""
+        return copy.deepcopy((self.folders, self.files, self.repositories))
 
     def check_out(self, repository: Repository, path: str, branch: str | None, kind: str = "main") -> None:
         """Put a work tree of the repository there, on the branch."""
@@ -201,6 +204,8 @@ class World:
                 pass
             case SwitchProbe(path) | TreeFileProbe(path) | TreeFolderProbe(path):
                 pass
+            case LooseProbe(path) | RegistrationProbe(path):
+                pass
             case _:
                 assert_never(probe)
         repository, top = self.around(path), self._top(path)
@@ -218,6 +223,12 @@ class World:
             case HistoryProbe(sha=sha, branch=branch):
                 tip = repository.trees[top].sha if branch is None else repository.branches.get(branch)
                 return HistorySeen(_relation(repository, sha, tip))
+            case LooseProbe(sha=sha):
+                held = {each for tip in repository.branches.values() for each in repository.ancestors(tip)}
+                return LooseSeen(sha not in held)
+            case RegistrationProbe(worktree=worktree):
+                entry = repository.trees.get(worktree)
+                return entry.registration if entry is not None else NOTHING_KEPT
             case SwitchProbe(branch=branch):
                 return self._in_the_way(repository, top, repository.branches.get(branch))
             case TreeFileProbe(sha=sha, relative=relative) | TreeFolderProbe(sha=sha, relative=relative):
@@ -271,6 +282,9 @@ class World:
         ]
         if any(path != verb.path for path in holders):
             return NotPerformed("the branch is checked out elsewhere")
+        before = repository.trees.get(verb.path)
+        if before is not None and before.registration != NOTHING_KEPT:
+            return NotPerformed("what git keeps of it would be lost")
         if verb.branch is not None:
             made = verb.create_branch and verb.branch not in repository.branches
             if not made and repository.branches.get(verb.branch) != verb.sha:
@@ -289,7 +303,13 @@ class World:
         if self.uncommitted(verb.path):
             return NotPerformed("it holds files that would be lost")
         self.remove_folder(verb.path)
-        del repository.trees[verb.path]
+        if verb.registered_at is None:
+            del repository.trees[verb.path]
+        else:
+            branch = verb.registered_at.removeprefix("refs/heads/")
+            is_branch = branch != verb.registered_at
+            tree.branch, tree.present = (branch if is_branch else None), False
+            tree.sha = repository.branches.get(branch) if is_branch else branch
         if verb.delete_branch and verb.branch is not None:
             del repository.branches[verb.branch]
         return Performed()

@@ -1,0 +1,74 @@
+"""What git still keeps for a registered work tree whose folder is gone: it would be lost with the entry.
+
+A folder that was moved by hand still points to its entry, which git itself does not look for.
+"""
+
+import asyncio
+import os
+
+from resumed.daemon.ports.git_command import GitCommand, GitFailed
+from resumed.daemon.ports.git_place import Place, locate
+from resumed.daemon.ports.git_progress import in_progress
+from resumed.restore.probes import RegistrationSeen
+
+_LOOKED_AT = 500
+"""Folders beside the one that is gone, at most, that may be it."""
+
+
+async def registration(command: GitCommand, place: Place, path: str) -> RegistrationSeen:
+    """What is kept for the work tree registered at `path`. Raises `GitFailed` and `OSError`."""
+    git_dir = await asyncio.to_thread(_git_dir, place.common_dir, path)
+    if git_dir is None:
+        return RegistrationSeen()
+    unfinished = await asyncio.to_thread(in_progress, git_dir, frozenset())
+    return RegistrationSeen(
+        git_dir=git_dir,
+        staged=await _is_staged(command, git_dir),
+        in_progress=unfinished.operation if unfinished else None,
+        used_by=await asyncio.to_thread(_used_by, git_dir, path),
+    )
+
+
+async def _is_staged(command: GitCommand, git_dir: str) -> bool:
+    if not await asyncio.to_thread(os.path.exists, os.path.join(git_dir, "index")):
+        return False
+    compared = await command.read(git_dir, "--git-dir=.", "diff-index", "--cached", "--quiet", "HEAD", "--")
+    if compared.code not in (0, 1):
+        raise GitFailed(compared.reason)
+    return compared.code == 1
+
+
+def _git_dir(common_dir: str, path: str) -> str | None:
+    folder = os.path.join(common_dir, "worktrees")
+    try:
+        names = sorted(os.listdir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    for name in names:
+        git_dir = os.path.join(folder, name)
+        try:
+            with open(os.path.join(git_dir, "gitdir"), "rb") as file:
+                pointer = os.fsdecode(file.read(8192).rstrip(b"\r\n"))
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        if os.path.dirname(os.path.normpath(os.path.join(git_dir, pointer))) == path:
+            return git_dir
+    return None
+
+
+def _used_by(git_dir: str, path: str) -> str | None:
+    try:
+        names = sorted(os.listdir(os.path.dirname(path)))[:_LOOKED_AT]
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    for name in names:
+        folder = os.path.join(os.path.dirname(path), name)
+        if not os.path.isfile(os.path.join(folder, ".git")):
+            continue
+        try:
+            found = locate(folder)
+        except (GitFailed, OSError):
+            continue
+        if found is not None and found.top_level == folder and found.git_dir == git_dir:
+            return folder
+    return None

@@ -1,0 +1,58 @@
+"""What git keeps for a work tree whose folder is gone."""
+
+import shutil
+from pathlib import Path
+
+from resumed.restore.probes import LooseSeen, RegistrationSeen
+from tests.support.git_port import real_git
+from tests.support.repository import Repository, make_project
+
+
+def deleted(tmp_path: Path) -> tuple[Repository, Repository]:
+    """A project and a linked work tree of it, whose folder is yet to be deleted."""
+    project = make_project(tmp_path / "project")
+    return project, project.worktree(tmp_path / "linked", "feature")
+
+
+async def kept(project: Repository, linked: Repository) -> RegistrationSeen:
+    return await real_git().registration(str(project.root), str(linked.root))
+
+
+async def test_a_clean_one_keeps_nothing(tmp_path: Path) -> None:
+    project, linked = deleted(tmp_path)
+    git_dir = linked.git("rev-parse", "--absolute-git-dir").strip()
+    shutil.rmtree(linked.root)
+    assert await kept(project, linked) == RegistrationSeen(git_dir=git_dir)
+    project.git("worktree", "prune")
+    assert await kept(project, linked) == RegistrationSeen()
+
+
+async def test_staged_changes_and_a_half_finished_merge_are_kept(tmp_path: Path) -> None:
+    project, linked = deleted(tmp_path)
+    linked.write({"staged.txt": "by the user\n"})
+    linked.git("add", "staged.txt")
+    shutil.rmtree(linked.root)
+    assert (await kept(project, linked)).staged
+    merging = project.worktree(tmp_path / "merging", "--detach")
+    merging.write({"shared.txt": "four\n"})
+    merging.git("commit", "--quiet", "--all", "--message", "four")
+    merging.git("merge", "--no-ff", "--no-commit", "feature", ends_with=1)
+    shutil.rmtree(merging.root)
+    assert (await kept(project, merging)).in_progress == "merge"
+
+
+async def test_a_work_tree_moved_by_hand_is_found_beside(tmp_path: Path) -> None:
+    project, linked = deleted(tmp_path)
+    linked.root.rename(tmp_path / "renamed")
+    assert (await kept(project, linked)).used_by == str(tmp_path / "renamed")
+
+
+async def test_a_commit_that_only_a_head_holds_is_loose(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    git, root = real_git(), str(project.root)
+    assert await git.loose(root, project.head()) == LooseSeen(False)
+    project.git("switch", "--quiet", "--detach")
+    project.commit({"shared.txt": "loose\n"})
+    assert await git.loose(root, project.head()) == LooseSeen(True)
+    project.git("tag", "kept")
+    assert await git.loose(root, project.head()) == LooseSeen(False)
