@@ -133,8 +133,8 @@ class Freezer:
 
     @contextlib.asynccontextmanager
     async def freeze(self, thread_id: str) -> AsyncIterator[Frozen]:
-        """Read the record of a thread whose lease is held, for a restore."""
-        built = await self._threads.built(thread_id)
+        """Read the record of a thread whose lease is held, for a restore. Raises as `Threads.resumable`."""
+        built = await self._threads.resumable(thread_id)
         here = Here(
             root=self._threads.root,
             workspace_id=self._threads.workspace_id,

@@ -14,7 +14,7 @@ import msgspec
 
 from resumed.daemon.agents.agent import Agent
 from resumed.daemon.agents.reading import ForeignReading, reason_of
-from resumed.daemon.ingesting import changed, furthest, missing
+from resumed.daemon.ingesting import changed, furthest, missing, nothing_in
 from resumed.daemon.record_checkpoint import (
     Checkpoint,
     ForeignPart,
@@ -41,36 +41,43 @@ FOREIGN = "foreign"
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
     """Where a thread's events are: its id, the agent, and the agent's file if it has one. `live` is
-    the run that an agent has open here now; `name` is what the thread was last called."""
+    the run that an agent has open here now; `name` is what the thread was last called; `listed_at` is
+    where the list last had the agent's file, empty if it never had one."""
 
     thread_id: str
     agent: Agent | None
     path: Path | None
     live: str | None = None
     name: str = ""
+    listed_at: str = ""
 
 
 class Built(msgspec.Struct, frozen=True, kw_only=True):
     """A record with what the row needs, and a checkpoint to save (`None`: nothing new). `unread` has
-    a sentence for each file that is gone or cannot be read now; these are part of the damage."""
+    a sentence for each file that is gone or cannot be read now; these are part of the damage.
+    `agents_own_lost` is that of the agent's own file, or why nothing of it can be read: without it the
+    agent cannot go on. Empty if it is there, and for an agent that keeps none."""
 
     record: Record
     lifecycle: LifecycleState
     checkpoint: bytes | None
     unread: tuple[str, ...] = ()
+    agents_own_lost: str = ""
 
 
 class _Parts(msgspec.Struct, kw_only=True):
     """What one build reads from: the readings, and the own events by stream; `restored` are those of
     runs that ended with their restore.
     `agents_own` is the path of the agent's file that own events tell of, empty if they say no path;
-    `ingested` is what a restore has read of it before."""
+    `ingested` is what a restore has read of it before, `agents_own_lost` the sentence of its
+    loss, and `agents_own_holds` says that some event of it was read."""
 
     own: dict[str, Reading] = {}
     unread: list[str] = []
     agents_own: str | None = None
     ingested: Ingested | None = None
-    agents_own_unread: bool = False
+    agents_own_lost: str = ""
+    agents_own_holds: bool = False
     foreign: ForeignReading | None = None
     tails: list[list[Event]] = []
     restored: list[list[Event]] = []
@@ -96,8 +103,8 @@ def _build(streams: Streams, source: Source, checkpoint: Checkpoint | None) -> B
     if source.path is not None and source.agent is not None and source.agent.store is not None:
         cursor = checkpoint.foreign.cursor if checkpoint and checkpoint.foreign else None
         parts.foreign = source.agent.store.read(source.path, cursor)
-    elif parts.agents_own is not None:
-        _miss(parts, parts.agents_own, None)
+    elif parts.agents_own is not None or source.listed_at:
+        _miss(parts, parts.agents_own or source.listed_at, None)
     fold = Fold(SUBSYSTEMS, checkpoint.states if checkpoint else None)
     lifecycle, state = Lifecycle(), (checkpoint.lifecycle if checkpoint else LifecycleState())
     count, latest = 0, checkpoint.latest if checkpoint else ""
@@ -111,7 +118,7 @@ def _build(streams: Streams, source: Source, checkpoint: Checkpoint | None) -> B
         state = lifecycle.apply(state, event)
         latest = max(latest, when)
         count += 1
-    _compare_with_before(source, parts)
+    _judge_agents_own(source, parts)
     read = count + (checkpoint.events_read if checkpoint else 0)
     state.thread_id = state.thread_id or source.thread_id
     damage, lost = _damage(parts, checkpoint)
@@ -141,7 +148,13 @@ def _build(streams: Streams, source: Source, checkpoint: Checkpoint | None) -> B
         damage=tuple(dict.fromkeys((*parts.unread, *damage, *_torn(parts, checkpoint)))),
         degraded=_degraded(lost + len(parts.unread)),
     )
-    return Built(record=record, lifecycle=state, checkpoint=fresh, unread=tuple(parts.unread))
+    return Built(
+        record=record,
+        lifecycle=state,
+        checkpoint=fresh,
+        unread=tuple(parts.unread),
+        agents_own_lost=parts.agents_own_lost,
+    )
 
 
 def _open_own(streams: Streams, source: Source, checkpoint: Checkpoint | None, parts: _Parts) -> bool:
@@ -228,32 +241,39 @@ def _merged(source: Source, parts: _Parts) -> Iterator[Event]:
     own: list[Iterator[Event]] = [iter(tail) for tail in parts.tails]
     if parts.foreign is None:
         return heapq.merge(*own, key=_when)
-    foreign = _as_far_as_readable(parts.foreign, source, parts)
+    foreign = _as_far_as_readable(parts.foreign, str(source.path), parts)
     return heapq.merge(foreign, *own, key=_when) if own else foreign
 
 
-def _as_far_as_readable(foreign: ForeignReading, source: Source, parts: _Parts) -> Iterator[Event]:
+def _as_far_as_readable(foreign: ForeignReading, path: str, parts: _Parts) -> Iterator[Event]:
+    parts.agents_own_holds = foreign.offset > 0
     try:
-        yield from foreign
+        for event in foreign:
+            parts.agents_own_holds = True
+            yield event
     except OSError as error:
-        _miss(parts, str(source.path), error)
+        _miss(parts, path, error)
 
 
 def _miss(parts: _Parts, path: str, error: OSError | None) -> None:
-    parts.agents_own_unread = True
-    parts.unread.append(missing(path, error))
+    parts.agents_own_lost = missing(path, error)
+    parts.unread.append(parts.agents_own_lost)
 
 
-def _compare_with_before(source: Source, parts: _Parts) -> None:
-    """Tell that an agent's file has lost what a restore read of it before. What a checkpoint has read
-    was compared then, and the file still begins with it."""
-    if source.path is None or parts.foreign is None or parts.ingested is None or parts.agents_own_unread:
+def _judge_agents_own(source: Source, parts: _Parts) -> None:
+    """Tell that an agent's file has lost what a restore read of it before, or holds nothing. What a
+    checkpoint has read was compared then, and the file still begins with it."""
+    if source.path is None or parts.foreign is None or parts.agents_own_lost:
         return
-    try:
-        sentence = changed(source.path, parts.foreign, parts.ingested)
-    except OSError as error:
-        _miss(parts, str(source.path), error)
-        return
+    sentence = None
+    if parts.ingested is not None:
+        try:
+            sentence = changed(source.path, parts.foreign, parts.ingested)
+        except OSError as error:
+            _miss(parts, str(source.path), error)
+            return
+    if not parts.agents_own_holds:
+        parts.agents_own_lost = sentence = sentence or nothing_in(str(source.path))
     if sentence is not None:
         parts.unread.append(sentence)
 
@@ -285,7 +305,7 @@ def _record(source: Source, state: LifecycleState, fold: Fold, parts: _Parts, re
         states=fold.states,
         through=through,
         events_read=read,
-        depends_on=str(source.path) if source.path and not parts.agents_own_unread else None,
+        depends_on=str(source.path) if source.path and not parts.agents_own_lost else None,
         open_turn=state.open_turn is not None,
         last_turn=state.last_turn,
     )

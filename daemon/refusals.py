@@ -1,5 +1,7 @@
 """One place that turns the shell's own failures into errors for clients."""
 
+from collections.abc import Iterable
+
 from resumed.daemon.storage import errors
 from resumed.protocol.errors import ErrorCode, ResumedError
 from resumed.protocol.ids import InvalidId
@@ -14,6 +16,15 @@ _CODES: tuple[tuple[type[errors.StorageError], ErrorCode, str], ...] = (
     (errors.IndexFailed, ErrorCode.STORAGE_FAILED, "The records are not affected; try again."),
     (errors.StreamBusy, ErrorCode.THREAD_BUSY, "Another daemon writes it now; try again there."),
 )
+
+
+def nothing_readable(reasons: Iterable[str]) -> ResumedError:
+    """The refusal of a conversation whose own file is not there for its agent; a sentence for each reason."""
+    return ResumedError(
+        ErrorCode.THREAD_NOT_FOUND,
+        " ".join(("Nothing of this conversation can be read.", *reasons)),
+        "Nothing was changed or started. Once the file is back and may be read, it works as before.",
+    )
 
 
 def refusal_of(error: Exception) -> ResumedError | None:

@@ -138,11 +138,13 @@ def _compare_foreign(
 
 
 def _with_remembered(head: ForeignHead, before: ForeignHead | None) -> ForeignHead:
-    """What a file that cannot be read said before still says who and where its thread is."""
-    if not head.unread or before is None or before.thread_id != head.thread_id:
+    """What a file said before that cannot be read, or has lost its beginning, still says who and where
+    its thread is."""
+    is_lost = head.unread or (head.damaged is not None and not head.cwd)
+    if not is_lost or before is None or before.thread_id != head.thread_id:
         return head
     return msgspec.structs.replace(
-        before, path=head.path, archived=head.archived, damaged=head.damaged, unread=True
+        before, path=head.path, archived=head.archived, damaged=head.damaged, unread=head.unread
     )
 
 

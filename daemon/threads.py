@@ -7,15 +7,15 @@ with one file is told of its thread, and stops nothing else.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable
-from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
-from resumed.daemon import records, scanning
+from resumed.daemon import records, scanning, thread_rows
 from resumed.daemon.agents.agent import Agent
 from resumed.daemon.ports import processes
 from resumed.daemon.ports.clock import Clock
+from resumed.daemon.refusals import nothing_readable
 from resumed.daemon.storage.errors import CursorRefused, IndexDamaged, StorageError
 from resumed.daemon.storage.index import Index
 from resumed.daemon.storage.layout import Layout
@@ -23,7 +23,6 @@ from resumed.daemon.storage.lease import holder_of
 from resumed.daemon.storage.rows import FileCursor, PageRequest, ThreadRow
 from resumed.daemon.storage.streams import Streams
 from resumed.daemon.surroundings import ELSEWHERE, Folders, Surroundings
-from resumed.daemon.views import state_word
 from resumed.protocol.errors import ErrorCode, ResumedError
 from resumed.protocol.threads import ThreadListParams, ThreadListResult, ThreadSummary
 from resumed.restore.snapshot import Record
@@ -150,15 +149,18 @@ class Threads:
 
     async def source(self, thread_id: str) -> records.Source:
         """Where a thread's events are."""
-        path = await self._path_of(thread_id)
+        files = self._files
+        if files is None:
+            files = {cursor.path: cursor for cursor in await self._mended(self._store.index.files)}
         row = await self._mended(lambda: self._store.index.row(thread_id))
         name = self._agent_of.get(thread_id) or (row.agent if row is not None else "")
         return records.Source(
             thread_id=thread_id,
             agent=self._agents.get(name),
-            path=path,
+            path=thread_rows.agents_file(files.values(), thread_id),
             live=self.live.get(thread_id),
             name=row.name if row is not None else "",
+            listed_at=row.source if row is not None and row.source != scanning.OWN else "",
         )
 
     async def built(self, thread_id: str) -> records.Built:
@@ -175,11 +177,17 @@ class Threads:
             if again.path not in (None, source.path):
                 built = await self._build(again)
         if not built.record.events_read:
-            raise ResumedError(
-                ErrorCode.THREAD_NOT_FOUND,
-                " ".join(("Nothing of this conversation can be read.", *built.unread)),
-                "Nothing was changed. Once the file is back and may be read, it works as before.",
-            )
+            raise nothing_readable(built.unread)
+        return built
+
+    async def resumable(self, thread_id: str) -> records.Built:
+        """As `built`, for an agent to go on from.
+
+        Raises `ResumedError` `threadNotFound` also when the agent's own file is gone, cannot be read or
+        holds nothing: what is left are our own notes, from which no agent can go on."""
+        built = await self.built(thread_id)
+        if built.agents_own_lost:
+            raise nothing_readable((built.agents_own_lost,))
         return built
 
     async def is_running(self, thread_id: str) -> bool:
@@ -275,13 +283,15 @@ class Threads:
         self.notes.update(dict.fromkeys(found.notes))
         await self._note_damage(found.cursors)
         self._agent_of.update({row.thread_id: row.agent for row in found.rows})
+        known = (self._files.get(cursor.path) for cursor in found.cursors)
+        replaced = [cursor for cursor in known if cursor is not None]
         self._files.update({cursor.path: cursor for cursor in found.cursors})
         # A thread with streams of its own has more to its row than its agent's file says.
         own = {row.thread_id for row in found.rows if f"thread:{row.thread_id}" in streams}
         foreign = [row for row in found.rows if row.thread_id not in own]
         new = [] if first else [row for row in foreign if await index.row(row.thread_id) != row]
         await index.put_rows(foreign, [cursor for cursor in found.cursors if cursor.thread_id not in own])
-        bereft = await self._forget(found.gone, streams)
+        bereft = await self._forget(found.gone, replaced)
         for thread_id in found.own_cursors.keys() | own | bereft:
             foreign_cursors = [cursor for cursor in found.cursors if cursor.thread_id == thread_id]
             read = [*foreign_cursors, *found.own_cursors.get(thread_id, ())]
@@ -300,18 +310,16 @@ class Threads:
             self._file_notes.pop(cursor.path, None)
         self._file_notes.update(await asyncio.to_thread(scanning.damage_notes, cursors))
 
-    async def _forget(self, gone: list[FileCursor], streams: set[str]) -> set[str]:
-        """Forget files, and threads of which there is nothing else; returns those with a stream of ours."""
+    async def _forget(self, gone: list[FileCursor], replaced: list[FileCursor]) -> set[str]:
+        """Forget files that are gone, and what those that another thread has `replaced` said; returns
+        the threads of which no file is left."""
         assert self._files is not None
         await self._store.index.drop_files([cursor.path for cursor in gone])
         for cursor in gone:
             self._files.pop(cursor.path, None)
             self._file_notes.pop(cursor.path, None)
         still = {cursor.thread_id for cursor in self._files.values()}
-        threads = {cursor.thread_id for cursor in gone}
-        own = {thread for thread in threads if f"thread:{thread}" in streams}
-        await self._store.index.drop_rows(threads - still - own)
-        return own
+        return {cursor.thread_id for cursor in (*gone, *replaced)} - still
 
     async def _update_or_tell(self, thread_id: str, read: list[FileCursor]) -> None:
         """Bring a row up to date; one that fails is tried again at the next look, and hides no other."""
@@ -333,7 +341,7 @@ class Threads:
         source = await self.source(thread_id)
         built = await self._build(source)
         before = await self._mended(lambda: self._store.index.row(thread_id))
-        row = self._row(built, source.path, before)
+        row = thread_rows.row_of_record(built, source, before)
         await self._mended(lambda: self._store.index.put_rows([row], read))
         if self._files is not None:
             self._files.update({cursor.path: cursor for cursor in read})
@@ -359,46 +367,3 @@ class Threads:
             self.notes[damage.sentence] = None
         await self.refresh()
         return await call()
-
-    async def _path_of(self, thread_id: str) -> Path | None:
-        """The agent's file of a thread; of several the one the agent would take: not archived, newest."""
-        files = self._files
-        if files is None:
-            files = {c.path: c for c in await self._mended(self._store.index.files)}
-        own = [cursor for cursor in files.values() if cursor.thread_id == thread_id and cursor.head]
-        if not own:
-            return None
-        best = max(own, key=lambda cursor: (not _archived(cursor), cursor.mtime_ns, cursor.path))
-        return Path(best.path)
-
-    def _row(self, built: records.Built, path: Path | None, before: ThreadRow | None) -> ThreadRow:
-        record, place = built.record, built.record.states["worktree"]
-        row = ThreadRow(
-            thread_id=record.thread_id,
-            name=record.name,
-            agent=record.agent,
-            root=place.root,
-            branch=place.branch,
-            sha=place.sha,
-            origin=place.origin,
-            state=state_word(record),
-            created_at=record.created_at,
-            last_active_at=record.last_active_at,
-            runs=len(record.runs),
-            archived=built.lifecycle.archived,
-            damaged=bool(record.events_damaged),
-            source=str(path) if path else scanning.OWN,
-            native_id=record.native_id,
-            forked_from=record.forked_from,
-        )
-        if not built.unread or before is None or row.root:
-            return row
-        # Where it was, only the file that cannot be read now could say again.
-        return msgspec.structs.replace(
-            row, root=before.root, branch=before.branch, sha=before.sha, origin=before.origin
-        )
-
-
-def _archived(cursor: FileCursor) -> bool:
-    head = scanning.head_of(cursor)
-    return head is not None and head.archived

@@ -14,5 +14,5 @@ async def thread_resume(workspace: Workspace, client: Client, params: ThreadResu
 async def drift_check(workspace: Workspace, client: Client, params: DriftCheckParams) -> DriftCheckResult:
     """What changed since; mints nothing."""
     row = await workspace.threads.find(params.thread)
-    record = await workspace.threads.record(row.thread_id)
-    return await workspace.checker.check(record)
+    built = await workspace.threads.resumable(row.thread_id)
+    return await workspace.checker.check(built.record)

@@ -200,6 +200,10 @@ async def _resumed(streams: Streams, path: Path) -> None:
     )  # fmt: skip
 
 
+def _short(path: Path) -> str:
+    return f"~/{path.relative_to(os.environ['HOME'])}"
+
+
 CODEX = "01a22dbd-6721-7b02-8d3d-d77a010ed4f3"
 
 
@@ -209,17 +213,34 @@ async def test_a_foreign_thread_without_its_file_is_damaged_and_never_whole() ->
     await _resumed(streams, path)
     whole = records.build(streams, _foreign(path), None)
     assert (whole.unread, whole.record.damage, whole.record.depends_on) == ((), (), str(path))
+    assert whole.agents_own_lost == ""
     path.unlink()
     for source in (_foreign(path, name="Payments"), _foreign(None, name="Payments")):
         built = records.build(streams, source, whole.checkpoint)
-        sentence = f"The agent's own file ({path}) is gone. What only that file held is missing."
+        sentence = f"The agent's own file ({_short(path)}) is gone. What only that file held is missing."
         assert built.unread == built.record.damage == (sentence,)
+        assert built.agents_own_lost == sentence
         assert (built.record.name, built.record.depends_on) == ("Payments", None)
         assert built.record.events_damaged == 1
         assert "conversation" in built.record.degraded
         assert built.checkpoint is None
         assert len(built.record.runs) == 1
     await streams.close()
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n", b"garbage\n", b'{"type":"other","payload":{}}\n'])
+def test_a_file_with_nothing_in_it_is_lost(content: bytes) -> None:
+    path = install_recording("v171_on_request_two_turns", Path(os.environ["CODEX_HOME"]))
+    path.write_bytes(content)
+    built = records.build(_streams(), _foreign(path), None)
+    sentence = f"The agent's own file ({_short(path)}) holds nothing that can be read."
+    assert (built.agents_own_lost, built.unread) == (sentence, (sentence,))
+
+
+async def test_a_file_that_only_the_list_knew_is_lost_by_its_path() -> None:
+    path = Path(os.environ["HOME"]) / "rollout.jsonl"
+    built = records.build(_streams(), _foreign(None, listed_at=str(path)), None)
+    assert built.agents_own_lost.startswith("The agent's own file (~/rollout.jsonl) is gone.")
 
 
 @pytest.mark.parametrize("kept", [0, 12])
@@ -235,8 +256,10 @@ async def test_a_file_that_lost_its_end_is_never_whole(kept: int) -> None:
     there = f"{path.stat().st_size} of {size} bytes are there"
     assert built.unread == built.record.damage
     assert built.unread == (
-        f"The agent's own file ({path}) is shorter than it was: {there}. The rest is missing.",
+        f"The agent's own file ({_short(path)}) is shorter than it was: {there}. The rest is missing.",
     )
+    # What is left of it the agent can go on from, but not from nothing.
+    assert built.agents_own_lost == ("" if kept else built.unread[0])
     assert (built.record.events_damaged, built.checkpoint) == (1, None)
     assert "conversation" in built.record.degraded
     await streams.close()
@@ -259,7 +282,7 @@ async def test_a_file_replaced_by_another_is_never_whole(
         built = records.build(streams, _foreign(path), saved)
         assert built.unread == built.record.damage
         assert built.unread == (
-            f"The agent's own file ({path}) is not the one that was read before: "
+            f"The agent's own file ({_short(path)}) is not the one that was read before: "
             f"its first {len(content)} bytes are others. What only the earlier one held is missing.",
         )
         assert (built.record.events_damaged, built.checkpoint) == (1, None)
@@ -303,7 +326,8 @@ def test_a_file_that_breaks_in_the_middle_is_read_up_to_there(monkeypatch: pytes
     assert 0 < built.record.events_read < whole.events_read
     assert built.record.name == whole.name
     (sentence,) = built.record.damage
-    assert f"({path}) cannot be read: Input/output error." in sentence
+    assert f"({_short(path)}) cannot be read: Input/output error." in sentence
+    assert built.agents_own_lost == sentence
     assert built.checkpoint is None
     monkeypatch.setattr(store_module, "open_rollout", original)
     assert records.build(_streams(), _foreign(path), built.checkpoint).record == whole

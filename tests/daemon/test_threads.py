@@ -9,6 +9,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import zstandard
 
@@ -234,8 +235,45 @@ async def test_a_thread_whose_file_vanished_after_the_list_is_a_typed_answer(tmp
         with pytest.raises(ResumedError) as refused:
             await workspace.threads.record(row.thread_id)
         assert refused.value.code is ErrorCode.THREAD_NOT_FOUND
-        assert f"The agent's own file ({path}) is gone." in refused.value.sentence
-        assert await _listed(workspace) == {}
+        short = f"~/{path.relative_to(os.environ['HOME'])}"
+        assert f"The agent's own file ({short}) is gone." in refused.value.sentence
+
+
+async def test_a_thread_without_its_file_stays_listed_and_is_refused_each_time(tmp_path: Path) -> None:
+    path = _rollout(tmp_path)
+    async with opened(tmp_path) as workspace:
+        (before,) = (await _listed(workspace)).values()
+        path.unlink()
+        refusals = []
+        for _ in range(2):
+            row = await workspace.threads.find("fix the rounding")
+            with pytest.raises(ResumedError) as refused:
+                await workspace.threads.resumable(row.thread_id)
+            refusals.append(refused.value.sentence)
+            (after,) = (await _listed(workspace)).values()
+            assert after == msgspec.structs.replace(before, damaged=True)
+        assert refusals[0] == refusals[1]
+        assert f"~/{path.relative_to(os.environ['HOME'])}" in refusals[0]
+    async with opened(tmp_path) as workspace:
+        assert await _listed(workspace) == {THREAD: after}
+        _rollout(tmp_path)
+        assert await _listed(workspace) == {THREAD: before}
+        assert (await workspace.threads.resumable(THREAD)).record.damage == ()
+
+
+async def test_a_file_that_another_thread_took_is_not_read_for_the_first(tmp_path: Path) -> None:
+    path = _rollout(tmp_path)
+    # Nothing but its first line says whose a file of this name is.
+    path = path.rename(path.with_name("rollout-moved.jsonl"))
+    async with opened(tmp_path) as workspace:
+        await _listed(workspace)
+        other = THREAD.replace("6721", "6799")
+        path.write_bytes(path.read_bytes().replace(THREAD.encode(), other.encode()))
+        listed = await _listed(workspace)
+        assert {thread: summary.damaged for thread, summary in listed.items()} == {THREAD: True, other: False}
+        with pytest.raises(ResumedError) as refused:
+            await workspace.threads.built(THREAD)
+        assert "Nothing of this conversation can be read." in refused.value.sentence
 
 
 async def test_a_thread_of_ours_keeps_name_and_place_without_its_file(tmp_path: Path) -> None:
@@ -253,6 +291,9 @@ async def test_a_thread_of_ours_keeps_name_and_place_without_its_file(tmp_path: 
         record = await workspace.threads.record(THREAD)
         assert record.name == before.name
         assert "is gone" in record.damage[0]
+        with pytest.raises(ResumedError) as refused:
+            await workspace.threads.resumable(THREAD)
+        assert "Nothing of this conversation can be read." in refused.value.sentence
         assert "conversation" in record.degraded
 
 
@@ -282,6 +323,10 @@ async def test_a_thread_open_under_another_daemon_is_running(tmp_path: Path) -> 
             assert not await workspace.threads.is_running(THREAD)
 
 
+def _told(hearing: Hearing) -> list[ThreadSummary]:
+    return [params.summary for _, params in hearing.heard if isinstance(params, ThreadUpdated)]
+
+
 async def test_changes_of_agents_files_are_told_once_and_counted(tmp_path: Path) -> None:
     path = _rollout(tmp_path)
     hearing = Hearing()
@@ -292,13 +337,14 @@ async def test_changes_of_agents_files_are_told_once_and_counted(tmp_path: Path)
         other = _rollout(tmp_path, "v171_read_only")
         await _listed(workspace)
         await _listed(workspace)
-        told = [params.summary for _, params in hearing.heard if isinstance(params, ThreadUpdated)]
+        told = _told(hearing)
         assert len(told) == len(hearing.heard) == 2
         assert {summary.last_active_at for summary in told} > {"2026-12-01T00:00:00.000Z"}
         assert workspace.threads.count == 2
         other.unlink()
         await _listed(workspace)
-        assert workspace.threads.count == 1
+        assert workspace.threads.count == 2
+        assert [summary.damaged for summary in _told(hearing)] == [False, False, True]
 
 
 async def test_an_index_damaged_while_it_is_open_is_made_again(tmp_path: Path) -> None:

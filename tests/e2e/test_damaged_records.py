@@ -14,7 +14,7 @@ import zstandard
 
 from resumed.protocol.errors import ErrorCode, ResumedError
 from resumed.protocol.restore import Outcome, Wire
-from resumed.protocol.resume import ThreadResumeParams
+from resumed.protocol.resume import DriftCheckParams, ThreadResumeParams
 from resumed.protocol.threads import ThreadListParams, ThreadListResult, ThreadReadParams
 from tests.support.codex import NAMES, install_recording
 from tests.support.scenario import read
@@ -182,7 +182,21 @@ async def test_a_conversation_whose_agents_file_was_replaced(tmp_path: Path) -> 
         assert (await read(place, thread)).damage == ()
 
 
-async def test_a_conversation_without_its_agents_file(tmp_path: Path) -> None:
+def _unlinked(rollout: Path) -> None:
+    rollout.unlink()
+
+
+def _emptied(rollout: Path) -> None:
+    rollout.write_bytes(b"")
+
+
+def _a_folder_in_its_place(rollout: Path) -> None:
+    rollout.unlink()
+    rollout.mkdir()
+
+
+@pytest.mark.parametrize("lose", [_unlinked, _emptied, _a_folder_in_its_place])
+async def test_a_conversation_without_its_agents_file(lose: Callable[[Path], None], tmp_path: Path) -> None:
     with inhabited(tmp_path) as world:
         world.scratch()
         kept, lost = world.codex("v171_on_request_two_turns"), world.codex("v171_read_only")
@@ -191,22 +205,30 @@ async def test_a_conversation_without_its_agents_file(tmp_path: Path) -> None:
         await resume_unattended(place, kept)
         for thread in (kept, lost):
             (rollout,) = (world.home / ".codex").rglob(f"rollout-*{thread}.jsonl")
-            rollout.unlink()
+            lose(rollout)
+        streams = sorted(world.state.glob("sessions/*/*/*/*.jsonl"))
         async with client(place) as connection:
-            for call in (
-                connection.call("thread/read", ThreadReadParams(thread=lost)),
-                connection.call("thread/resume", ThreadResumeParams(thread=lost, unattended=True)),
-            ):
-                with pytest.raises(ResumedError) as refused:
-                    await call
-                assert refused.value.code is ErrorCode.THREAD_NOT_FOUND
+            for name in (lost, kept, before[lost].name, before[kept].name):
+                for method, params in (
+                    ("drift/check", DriftCheckParams(thread=name)),
+                    ("thread/resume", ThreadResumeParams(thread=name, unattended=True)),
+                    ("thread/resume", ThreadResumeParams(thread=name)),
+                ):
+                    with pytest.raises(ResumedError) as refused:
+                        await connection.call(method, params)
+                    assert refused.value.code is ErrorCode.THREAD_NOT_FOUND
+                    assert refused.value.sentence.startswith("Nothing of this conversation can be read. ")
+                    assert "(~/.codex/sessions/" in refused.value.sentence
+            with pytest.raises(ResumedError) as refused:
+                await connection.call("thread/read", ThreadReadParams(thread=lost))
+            assert "Nothing of this conversation can be read." in refused.value.sentence
+        # Neither a run was begun nor anything else written.
+        assert sorted(world.state.glob("sessions/*/*/*/*.jsonl")) == streams
         shown = await read(place, kept)
         assert (shown.name, shown.place.root) == (before[kept].name, before[kept].root)
-        assert "is gone. What only that file held is missing." in shown.damage[0]
+        assert "The agent's own file (~/.codex/sessions/" in shown.damage[0]
         assert shown.depends_on is None
-        report = await resume_unattended(place, kept)
-        assert report.outcome is not Outcome.RESTORED
-        assert any("is gone" in sentence for sentence in report.record.damage)
         after = {row.thread_id: row for row in (await listed(place)).threads}
-        assert after.keys() == {kept}
-        assert (after[kept].name, after[kept].damaged) == (before[kept].name, True)
+        assert after.keys() == before.keys()
+        assert after[kept] == msgspec.structs.replace(before[kept], damaged=True, runs=2)
+        assert after[lost].damaged

@@ -1,0 +1,58 @@
+"""What a list shows of a thread, made of its record; and which of an agent's files is the thread's."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from resumed.daemon import records, scanning
+from resumed.daemon.storage.rows import FileCursor, ThreadRow
+from resumed.daemon.views import state_word
+
+
+def agents_file(files: Iterable[FileCursor], thread_id: str) -> Path | None:
+    """The agent's file of a thread; of several the one the agent would take: not archived, newest."""
+    own = [cursor for cursor in files if cursor.thread_id == thread_id and cursor.head]
+    if not own:
+        return None
+    best = max(own, key=lambda cursor: (not _archived(cursor), cursor.mtime_ns, cursor.path))
+    return Path(best.path)
+
+
+def row_of_record(built: records.Built, source: records.Source, before: ThreadRow | None) -> ThreadRow:
+    """A thread's row as its record tells it; `before` is the row until now. What only a file said that
+    cannot be read now stays as it was listed."""
+    record, place = built.record, built.record.states["worktree"]
+    if before is not None and not record.events_read:
+        return msgspec.structs.replace(before, damaged=True)
+    row = ThreadRow(
+        thread_id=record.thread_id,
+        name=record.name,
+        agent=record.agent,
+        root=place.root,
+        branch=place.branch,
+        sha=place.sha,
+        origin=place.origin,
+        state=state_word(record),
+        created_at=record.created_at,
+        last_active_at=record.last_active_at,
+        runs=len(record.runs),
+        archived=built.lifecycle.archived,
+        damaged=bool(record.events_damaged),
+        source=str(source.path) if source.path else source.listed_at or scanning.OWN,
+        native_id=record.native_id,
+        forked_from=record.forked_from,
+    )
+    if not built.unread or before is None:
+        return row
+    if not row.root:
+        row = msgspec.structs.replace(
+            row, root=before.root, branch=before.branch, sha=before.sha, origin=before.origin
+        )
+    last_active_at = max(row.last_active_at, before.last_active_at)
+    return msgspec.structs.replace(row, last_active_at=last_active_at, runs=max(row.runs, before.runs))
+
+
+def _archived(cursor: FileCursor) -> bool:
+    head = scanning.head_of(cursor)
+    return head is not None and head.archived
