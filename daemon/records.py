@@ -31,6 +31,7 @@ from resumed.daemon.taking_up import TakingUp
 from resumed.restore.events.envelope import Event
 from resumed.restore.events.session import Ingested, SessionMeta
 from resumed.restore.events.thread import SessionLinked, ThreadMeta
+from resumed.restore.left_place import left_behind
 from resumed.restore.lifecycle import Lifecycle, LifecycleState, aborted, ended_with_its_restore
 from resumed.restore.snapshot import Fold, Record
 from resumed.restore.subsystems import SUBSYSTEMS
@@ -67,7 +68,8 @@ class Built(msgspec.Struct, frozen=True, kw_only=True):
 
 class _Parts(msgspec.Struct, kw_only=True):
     """What one build reads from: the readings, and the own events by stream; `restored` are those of
-    runs that ended with their restore.
+    runs that ended with their restore, `no_runs` by identity the beginnings of restores that came to
+    no run and left a place.
     `agents_own` is the path of the agent's file that own events tell of, empty if they say no path;
     `ingested` is what a restore has read of it before, `agents_own_lost` the sentence of its
     loss, and `agents_own_holds` says that some event of it was read."""
@@ -81,6 +83,7 @@ class _Parts(msgspec.Struct, kw_only=True):
     foreign: ForeignReading | None = None
     tails: list[list[Event]] = []
     restored: list[list[Event]] = []
+    no_runs: set[int] = set()
 
 
 def build(streams: Streams, source: Source, saved: bytes | None) -> Built:
@@ -115,7 +118,8 @@ def _build(streams: Streams, source: Source, checkpoint: Checkpoint | None) -> B
         if checkpoint is not None and when < checkpoint.latest:
             return None
         fold.feed(event)
-        state = lifecycle.apply(state, event)
+        if id(event) not in parts.no_runs:
+            state = lifecycle.apply(state, event)
         latest = max(latest, when)
         count += 1
     _judge_agents_own(source, parts)
@@ -196,6 +200,10 @@ def _open_stream(
             parts.ingested = furthest(parts.ingested, event.payload)
     is_run = stream != f"thread:{source.thread_id}" and stream not in known
     if is_run and aborted(events):
+        if left := left_behind(events):
+            parts.own[stream] = reading
+            parts.tails.append(left)
+            parts.no_runs.add(id(left[0]))
         return True
     tail = _with_worktree(streams, events)
     parts.own[stream] = reading

@@ -17,10 +17,12 @@ from resumed.daemon.storage.reader import Position
 from resumed.daemon.storage.streams import Streams
 from resumed.protocol.errors import ErrorCode, ResumedError
 from resumed.restore.effects import NotPerformed, Performed
+from resumed.restore.events import EVENT_TYPES
 from resumed.restore.events.envelope import Event, Payload
 from resumed.restore.events.journal import RestoreClosed, RestoreStep
 from resumed.restore.events.session import SessionEnded, SessionMeta
 from resumed.restore.events.thread import SessionLinked
+from resumed.restore.left_place import place_records
 from resumed.restore.probes import RepositorySeen
 from resumed.restore.recover import Recovery, Unfinished, Verdict, recover, recovery_probes, unfinished
 from resumed.restore.steps import AddWorktree, RecordState, SwitchBranch
@@ -118,8 +120,10 @@ class Recoverer:
             # The agent has worked in that place since: taking it away now would pull it from under that.
             titles = [restore.steps[n - 1].title for n, _ in recovery.undo]
             left = [f"{title} was left, since the agent went on." for title in titles]
-            recovery = msgspec.structs.replace(recovery, undo=(), notes=(*recovery.notes, *left))
-        return await self._roll_back(session_id, restore, recovery)
+            recovery = msgspec.structs.replace(
+                recovery, undo=(), notes=(*recovery.notes, *left), place_stays=True
+            )
+        return await self._roll_back(session_id, restore, recovery, events[-1].ts)
 
     async def _judged(self, restore: Unfinished) -> Recovery:
         probes = recovery_probes(restore)
@@ -150,25 +154,32 @@ class Recoverer:
                 "Try again when git answers there.",
             ) from failure
 
-    async def _roll_back(self, session_id: str, restore: Unfinished, recovery: Recovery) -> list[str]:
+    async def _roll_back(
+        self, session_id: str, restore: Unfinished, recovery: Recovery, cut_off_at: str
+    ) -> list[str]:
         stuck, undone = [*recovery.stuck, *recovery.notes], []
+        place_stays = recovery.place_stays
         for n, verb in recovery.undo:
             reply = await self._performer.perform(verb)
             if isinstance(reply, NotPerformed):
                 stuck.append(f"{restore.steps[n - 1].title} could not be undone: {reply.reason}")
+                place_stays = True
                 continue
             await self._append(session_id, RestoreStep(restore_id=restore.restore_id, n=n, state="undone"))
             undone.append(f"A restore that was cut off was taken back first: {restore.steps[n - 1].title}.")
         report: dict[str, object] = {"stuck": stuck} if stuck else {}
-        await self._append(
-            session_id, RestoreClosed(restore_id=restore.restore_id, outcome="rolledBack", report=report)
-        )
+        closed = RestoreClosed(restore_id=restore.restore_id, outcome="rolledBack", report=report)
+        records = place_records(restore.steps) if place_stays else ()
+        left = (msgspec.convert(fields, EVENT_TYPES[name]) for name, fields in records)
+        await self._append(session_id, closed, *left, at=cut_off_at)
         await self._append(session_id, SessionEnded(reason="rolledBack", clean=False))
         return [*undone, *stuck]
 
-    async def _append(self, session_id: str, payload: Payload) -> None:
+    async def _append(self, session_id: str, *payloads: Payload, at: str | None = None) -> None:
+        """In one write. `at` is since when it is so, if not since now."""
+        events = [msgspec.structs.replace(own_event(payload, "recover"), at=at) for payload in payloads]
         passage("journal")
-        await self._streams.append(f"session:{session_id}", own_event(payload, "recover"))
+        await self._streams.append(f"session:{session_id}", *events)
         passage("journal")
 
 

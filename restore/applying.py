@@ -63,18 +63,21 @@ def apply_step(ledger: Ledger, step: Step) -> Generator[Effect, Any, str | None]
 
 
 def roll_back(ledger: Ledger) -> Generator[Effect, Any, tuple[str, ...]]:
-    """Undo every done step, last first. Returns what could not be undone, a sentence each."""
+    """Undo every done step, last first. Returns what could not be undone, a sentence each; those steps
+    stay in the ledger as done."""
     stuck: list[str] = []
+    stays: list[Done] = []
     for done in reversed(ledger.done):
         if done.step.undo is None:
             continue
         reply: Performed | NotPerformed = yield Perform(done.step.undo)
         if isinstance(reply, NotPerformed):
             stuck.append(f"“{done.step.title}” could not be undone: {reply.reason.rstrip('.')}.")
+            stays.append(done)
             continue
         yield Journal(RestoreStep(restore_id=ledger.restore_id, n=done.n, state="undone"))
         yield _progress(ledger, done.n, done.step, "undone")
-    ledger.done = []
+    ledger.done = stays[::-1]
     return tuple(stuck)
 
 

@@ -9,8 +9,17 @@ import msgspec
 
 from resumed.restore.events.envelope import Event
 from resumed.restore.events.journal import RestoreClosed, RestorePlanned, RestoreStep
-from resumed.restore.probes import AnyProbe, Seen, SwitchProbe, SwitchSeen
-from resumed.restore.steps import AnyVerb, RecordState, Step, SwitchBranch, holds, probe_of
+from resumed.restore.probes import AnyProbe, RepositorySeen, Seen, SwitchProbe, SwitchSeen
+from resumed.restore.steps import (
+    AddWorktree,
+    AnyVerb,
+    HeadAt,
+    RecordState,
+    Step,
+    SwitchBranch,
+    holds,
+    probe_of,
+)
 
 
 class Unfinished(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,13 +40,15 @@ class Verdict(enum.Enum):
 class Recovery(msgspec.Struct, frozen=True, kw_only=True):
     """`undo` are verbs to perform in this order, each with the number of its step; then the journal
     is closed as the verdict says. `stuck` are steps whose effect is neither there nor undoable;
-    `notes` say where a person should look all the same."""
+    `notes` say where a person should look all the same. `place_stays`: one that is stuck made the place
+    that is there now."""
 
     restore_id: str
     verdict: Verdict
     undo: tuple[tuple[int, AnyVerb], ...] = ()
     stuck: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    place_stays: bool = False
 
 
 def unfinished(events: tuple[Event, ...]) -> Unfinished | None:
@@ -79,6 +90,7 @@ def recover(restore: Unfinished, seen: Seen) -> Recovery:
     undo: list[tuple[int, AnyVerb]] = []
     stuck: list[str] = []
     notes: list[str] = []
+    place_stays = False
     for n in sorted(restore.states, reverse=True):
         if not 1 <= n <= len(restore.steps):
             stuck.append("A step is in the journal that is in no plan; what it did is not known.")
@@ -90,6 +102,7 @@ def recover(restore: Unfinished, seen: Seen) -> Recovery:
             undo.append((n, step.undo))
         elif not all(holds(condition, seen) for condition in step.expects):
             stuck.append(f"“{step.title}” is neither as before nor as after; it was left as it is.")
+            place_stays = place_stays or _place_stands(step, seen)
         elif restore.states[n] == "begun" and _half_switched(step.do, seen):
             notes.append(f"“{step.title}” was cut off: HEAD is as before, look at `git status` there.")
     return Recovery(
@@ -98,7 +111,21 @@ def recover(restore: Unfinished, seen: Seen) -> Recovery:
         undo=tuple(undo),
         stuck=tuple(stuck),
         notes=tuple(notes),
+        place_stays=place_stays,
     )
+
+
+def _place_stands(step: Step, seen: Seen) -> bool:
+    """Whether somebody has gone on in the place that the step led to: HEAD is at another commit of its
+    branch, or, in a folder that was made, anywhere."""
+    for condition in step.ensures:
+        there = seen.get(probe_of(condition))
+        if not isinstance(condition, HeadAt) or not isinstance(there, RepositorySeen):
+            continue
+        was_made = isinstance(step.do, AddWorktree) and there.kind == "linked"
+        if there.top_level == condition.path and (was_made or there.branch == condition.branch):
+            return True
+    return False
 
 
 def _half_switched(verb: AnyVerb, seen: Seen) -> bool:

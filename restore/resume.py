@@ -14,15 +14,17 @@ from resumed.restore import place_settle
 from resumed.restore.applying import Ledger, apply_step, roll_back
 from resumed.restore.asking import Interview, Stopped, interview
 from resumed.restore.context import RestoreContext
-from resumed.restore.effects import Effect, Journal, Observe, PlanLaunch
+from resumed.restore.effects import Effect, Journal, Observe, Perform, PlanLaunch
 from resumed.restore.events.journal import RestoreClosed, RestorePlanned
 from resumed.restore.launch import launch_facts
+from resumed.restore.left_place import place_records
 from resumed.restore.operation_files import doubtful_paths
 from resumed.restore.order import in_restore_order
 from resumed.restore.place_looks import later_probes
 from resumed.restore.probes import Seen
 from resumed.restore.report import Findings, build_report
 from resumed.restore.snapshot import Record
+from resumed.restore.steps import RecordState
 from resumed.restore.subsystem import Choices, Restoration, Subsystem, Target
 
 Conversation = Generator[Effect, Any, RestoreReport]
@@ -302,4 +304,7 @@ def _close(
             report=msgspec.to_builtins(report),
         )
     )
+    if stuck:
+        steps = (step for s in session.order for step in session.restorations[s.name].steps)
+        yield Perform(RecordState(events=place_records(steps)))
     return report

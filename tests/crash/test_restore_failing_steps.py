@@ -86,6 +86,10 @@ def test_what_cannot_be_rolled_back_is_said() -> None:
     assert stuck.ended.headline.endswith("“Make ~/repo-a.wt on fix/payment” could not be undone: no space.")
     assert stuck.ended.record.handed_to_person[-1].endswith("could not be undone: no space.")
     assert story.world.outside() != before
+    # Whoever resumes next is in that folder: it was made, and edits are missing from it.
+    (_, bound), (_, lost) = story.world.recorded[-2:]
+    assert (bound["root"], bound["made"]) == (f"{REPO_A}.wt", True)
+    assert lost["subsystem"] == "operations"
 
 
 class TwoSteps(Untracked, frozen=True, kw_only=True):

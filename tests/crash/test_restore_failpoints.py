@@ -9,37 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from resumed.restore.events.journal import RestoreStep
-from tests.support.killed_agent import events
 from tests.support.restore_worlds import (
-    JOURNALLED,
     KEPT,
     Build,
     deleted_worktree,
-    is_resume,
     journals,
+    point_before_first_done,
     registered_worktree,
     resume_and_look,
-    session_files,
     switched_branch,
     try_resume,
 )
 
 MOST_POINTS = 60
-
-
-@pytest.fixture
-def worlds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], Path]:
-    """Gives each number a folder, with a state folder and a Codex home of its own in the environment."""
-
-    def world(number: int) -> Path:
-        folder = tmp_path / str(number)
-        (folder / "work").mkdir(parents=True)
-        monkeypatch.setenv("RESUMED_HOME", str(folder / "state"))
-        monkeypatch.setenv("CODEX_HOME", str(folder / "codex"))
-        return folder / "work"
-
-    return world
 
 
 @pytest.mark.timeout(600)
@@ -79,7 +61,7 @@ async def test_killed_at_any_point_the_repository_is_as_before_or_as_after(
 
 @pytest.mark.timeout(600)
 async def test_a_recovery_that_is_killed_is_taken_up_again(worlds: Callable[[int], Path]) -> None:
-    point = await _point_before_first_done(worlds)
+    point = await point_before_first_done(switched_branch, worlds(0))
     for m in range(1, MOST_POINTS):
         with switched_branch(worlds(m), f"journal:{point}") as world:
             before = world.facts()
@@ -98,13 +80,3 @@ async def test_a_recovery_that_is_killed_is_taken_up_again(worlds: Callable[[int
             assert report.outcome in KEPT
             assert report.record.damage == ()
     assert m - 1 >= 2 * 3, "undone, closed and ended are each written by the recovery"
-
-
-async def _point_before_first_done(worlds: Callable[[int], Path]) -> int:
-    """The point at which the first step has had its effect and the journal does not say so yet."""
-    with switched_branch(worlds(0), "") as world:
-        assert await try_resume(world) is not None
-        (path,) = (path for path in session_files() if is_resume(path))
-    written = [each.payload for each in events(path) if isinstance(each.payload, JOURNALLED)]
-    is_done = [isinstance(each, RestoreStep) and each.state == "done" for each in written]
-    return 2 * is_done.index(True) + 1

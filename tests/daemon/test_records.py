@@ -200,6 +200,32 @@ async def _resumed(streams: Streams, path: Path) -> None:
     )  # fmt: skip
 
 
+async def test_a_place_that_a_restore_left_counts_once_and_makes_no_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(records, "MIN_NEW_EVENTS", 1)
+    streams = _streams()
+    await _thread(streams)
+    await _run(streams, PermissionsSet(cause="start", approval="untrusted"))
+    cut_off = str(uuid.uuid4())
+    await streams.create(f"session:{cut_off}", _event(_session(cut_off, "resume")))
+    await streams.append(f"thread:{THREAD}", _event(SessionLinked(session_id=cut_off)))
+    bound = WorktreeBound(cwd="/w", cause="userChoice", root="/w", made=True)
+    await streams.append(
+        f"session:{cut_off}", _event(PermissionsSet(cause="resume", approval="never")),
+        _event(RestoreClosed(restore_id="r", outcome="rolledBack")), _event(bound),
+    )  # fmt: skip
+    first = records.build(streams, OWN, None)
+    assert first.checkpoint is not None
+    again = records.build(streams, OWN, first.checkpoint)
+    for built in (first, again):
+        assert len(built.record.runs) == 1
+        assert built.record.states["permissions"].approval == "untrusted"
+        assert built.record.states["worktree"].left.made == "/w"
+        assert built.record.events_read == first.record.events_read
+    await streams.close()
+
+
 def _short(path: Path) -> str:
     return f"~/{path.relative_to(os.environ['HOME'])}"
 

@@ -16,7 +16,13 @@ from resumed.protocol.errors import ErrorCode, ResumedError
 from resumed.protocol.sessions import AgentInfo, SessionStartParams
 from resumed.restore.events.envelope import Payload
 from resumed.restore.events.journal import RestoreClosed, RestorePlanned, RestoreStep
-from resumed.restore.events.session import AgentRef, SessionEnded, SessionMeta
+from resumed.restore.events.session import (
+    AgentRef,
+    SessionEnded,
+    SessionMeta,
+    StateInvalidated,
+    WorktreeBound,
+)
 from resumed.restore.events.thread import SessionLinked, ThreadMeta
 from resumed.restore.steps import (
     AddWorktree,
@@ -52,7 +58,12 @@ def _plan(repo: Path, new: Path, sha: str) -> RestorePlanned:
         expects=(PathAbsent(tree),),
         ensures=(HeadAt(path=tree, branch="side", sha=sha),),
     )
-    record = Step(subsystem="worktree", title="Record it", do=RecordState(events=()))
+    records: tuple[tuple[str, dict[str, object]], ...] = (
+        ("worktree_bound", {"cwd": tree, "cause": "userChoice", "root": tree, "made": True}),
+        ("permissions_set", {"cause": "resume"}),
+        ("state_invalidated", {"subsystem": "operations", "keys": [f"{tree}/a.py"], "reason": "made new"}),
+    )
+    record = Step(subsystem="worktree", title="Record it", do=RecordState(events=records))
     steps = tuple(msgspec.to_builtins(step) for step in (add, record))
     return RestorePlanned(restore_id="r", through={}, seen={}, drift=(), steps=steps)
 
@@ -80,6 +91,13 @@ async def _killed_in(streams: Streams, thread_id: str, *payloads: Payload) -> st
 def _end(workspace: Workspace, session: str) -> list[object]:
     events = workspace.streams.read(f"session:{session}")
     return [e.payload for e in events if isinstance(e.payload, RestoreClosed | SessionEnded)]
+
+
+def _place(workspace: Workspace, session: str) -> list[tuple[str, str | None]]:
+    """What is on record of the place: the kind of event, and since when."""
+    of_the_place = WorktreeBound | StateInvalidated
+    events = workspace.streams.read(f"session:{session}")
+    return [(type(e.payload).__name__, e.at) for e in events if isinstance(e.payload, of_the_place)]
 
 
 async def _recovered(workspace: Workspace, agent_active_at: str = "") -> tuple[str, ...]:
@@ -113,6 +131,7 @@ async def test_a_step_that_had_its_effect_is_taken_back(tmp_path: Path) -> None:
         closed = _end(workspace, session)[0]
         assert isinstance(closed, RestoreClosed)
         assert closed.outcome == "rolledBack"
+        assert _place(workspace, session) == []
         assert not new.exists()
         assert run_git(repo, "worktree", "list").count("\n") == 0
 
@@ -222,10 +241,16 @@ async def test_what_somebody_put_there_meanwhile_is_kept_and_said(tmp_path: Path
     (new / "mine.txt").write_text("work")
     async with opened(repo) as workspace:
         done = RestoreStep(restore_id="r", n=1, state="done")
-        await _killed(workspace, _plan(repo, new, sha), done)
+        session = await _killed(workspace, _plan(repo, new, sha), done)
+        cut_off_at = [event.ts for event in workspace.streams.read(f"session:{session}")][-1]
         (sentence,) = await _recovered(workspace)
         assert "could not be undone" in sentence
         assert (new / "mine.txt").read_text() == "work"
+        assert _place(workspace, session) == [("WorktreeBound", cut_off_at), ("StateInvalidated", cut_off_at)]
+        record = await workspace.threads.record(THREAD)
+        assert record.runs == ()
+        assert record.states["worktree"].root == record.states["worktree"].left.made == str(new)
+        assert record.states["operations"].given_up.reasons == {f"{new}/a.py": "made new"}
 
 
 async def test_a_restore_whose_every_step_is_done_is_finished(tmp_path: Path) -> None:
@@ -267,3 +292,4 @@ async def test_a_place_in_which_the_agent_has_gone_on_is_left_to_it(tmp_path: Pa
         )
         assert new.exists()
         assert len(_end(workspace, session)) == 2
+        assert len(_place(workspace, session)) == 2

@@ -6,9 +6,17 @@ import pytest
 from resumed.protocol.restore import DriftKind, Outcome
 from resumed.restore.events.envelope import Payload
 from resumed.restore.events.journal import RestoreClosed, RestorePlanned, RestoreStep
-from resumed.restore.probes import FolderProbe, FolderSeen, RepositoryProbe, Seen, Unseen
+from resumed.restore.probes import FolderProbe, FolderSeen, RepositoryProbe, RepositorySeen, Seen, Unseen
 from resumed.restore.recover import Unfinished, Verdict, recover, recovery_probes, unfinished
-from resumed.restore.steps import AddWorktree, HeadAt, PathAbsent, RecordState, RemoveWorktree, Step
+from resumed.restore.steps import (
+    AddWorktree,
+    HeadAt,
+    PathAbsent,
+    RecordState,
+    RemoveWorktree,
+    Step,
+    SwitchBranch,
+)
 from tests.support.events import event
 from tests.support.playbook import Play, Player, context, recovered, taking
 from tests.support.simulation import World
@@ -165,6 +173,44 @@ def test_an_effect_that_is_neither_there_nor_not_is_left_and_said(state: str) ->
         recovery = recover(restore, seen)
         assert (recovery.verdict, recovery.undo) == (Verdict.ROLL_BACK, ())
         assert recovery.stuck == ("“Make it” is neither as before nor as after; it was left as it is.",)
+
+
+@pytest.mark.parametrize(
+    ("kind", "branch", "path", "stays"),
+    [
+        ("linked", "mine", "/w", True),
+        ("linked", None, "/w", True),
+        ("main", "mine", "/w", False),
+        ("linked", "mine", "/", False),
+    ],
+)
+def test_a_folder_in_which_somebody_went_on_stays(
+    kind: str, branch: str | None, path: str, stays: bool
+) -> None:
+    there = RepositorySeen(
+        top_level=path, git_dir="/g/w", common_dir="/g", common_id="c", kind=kind, branch=branch, sha="later",
+    )  # fmt: skip
+    seen: Seen = {FolderProbe("/w"): FolderSeen("folder"), RepositoryProbe("/w"): there}
+    recovery = recover(begun(planned(MOVE, RECORD), step(1, "done")), seen)
+    assert (len(recovery.stuck), recovery.place_stays) == (1, stays)
+
+
+@pytest.mark.parametrize(("branch", "stays"), [("side", True), ("other", False)])
+def test_a_branch_on_which_somebody_went_on_stays(branch: str, stays: bool) -> None:
+    switch = Step(
+        subsystem="worktree",
+        title="Switch it",
+        do=SwitchBranch(root="/r", from_branch="main", from_sha="m", to_branch="side", to_sha="s"),
+        undo=SwitchBranch(root="/r", from_branch="side", from_sha="s", to_branch="main", to_sha="m"),
+        expects=(HeadAt(path="/r", branch="main", sha="m"),),
+        ensures=(HeadAt(path="/r", branch="side", sha="s"),),
+    )
+    there = RepositorySeen(
+        top_level="/r", git_dir="/r/.git", common_dir="/r/.git", common_id="c", kind="main", branch=branch,
+        sha="later",
+    )  # fmt: skip
+    recovery = recover(begun(planned(switch, RECORD), step(1, "done")), {RepositoryProbe("/r"): there})
+    assert (len(recovery.stuck), recovery.place_stays) == (1, stays)
 
 
 def test_what_was_undone_is_not_undone_again() -> None:

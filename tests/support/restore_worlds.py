@@ -136,3 +136,13 @@ async def resume_and_look(world: World) -> tuple[RestoreReport, Facts]:
 
     report, _ = await resume(world.root, world.thread, decide)
     return report, seen[0] if seen else world.facts()
+
+
+async def point_before_first_done(build: Build, folder: Path) -> int:
+    """The point at which the first step has had its effect and the journal does not say so yet."""
+    with build(folder, "") as world:
+        assert await try_resume(world) is not None
+        (path,) = (path for path in session_files() if is_resume(path))
+    written = [each.payload for each in events(path) if isinstance(each.payload, JOURNALLED)]
+    is_done = [isinstance(each, RestoreStep) and each.state == "done" for each in written]
+    return 2 * is_done.index(True) + 1
