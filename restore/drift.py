@@ -15,6 +15,7 @@ STOP = "stop"
 READ_ONLY = "readOnly"
 CANCEL = "cancel"
 LAST = "last"
+PLACE = "worktree"
 
 JUST_READ = Choice(id=READ_ONLY, label="Just read", detail="Nothing is started or changed.")
 
@@ -32,7 +33,7 @@ class DriftRule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _place(severity: Severity, *choices: str, suggested: str) -> DriftRule:
-    return DriftRule(subsystem="worktree", severity=severity, choices=choices, suggested=suggested)
+    return DriftRule(subsystem=PLACE, severity=severity, choices=choices, suggested=suggested)
 
 
 def _permission(*choices: str, typed: Mapping[str, str] | None = None) -> DriftRule:
@@ -181,7 +182,5 @@ def questions(drifts: tuple[Drift, ...], answers: Mapping[str, Answer]) -> tuple
     if switched is None or switched.choice != LAST:
         return open_questions
     return tuple(
-        drift
-        for drift in open_questions
-        if drift.subsystem != "worktree" or drift.kind is DriftKind.SILENT_SWITCH
+        drift for drift in open_questions if drift.subsystem != PLACE or drift.kind is DriftKind.SILENT_SWITCH
     )

@@ -14,6 +14,7 @@ from resumed.restore import place_settle
 from resumed.restore.applying import Ledger, apply_step, roll_back
 from resumed.restore.asking import Interview, Stopped, interview
 from resumed.restore.context import RestoreContext
+from resumed.restore.drift import PLACE
 from resumed.restore.effects import Effect, Journal, Observe, Perform, PlanLaunch
 from resumed.restore.events.journal import RestoreClosed, RestorePlanned
 from resumed.restore.launch import launch_facts
@@ -28,7 +29,7 @@ from resumed.restore.steps import RecordState
 from resumed.restore.subsystem import Choices, Restoration, Subsystem, Target
 
 Conversation = Generator[Effect, Any, RestoreReport]
-PLACE, FILES = "worktree", "operations"
+FILES = "operations"
 ROLLS_BACK = frozenset({"worktree", "permissions", "operations", "file_history"})
 LOOKED_AT_MOST = 3
 NOT_AS_ANSWERED = "It changed while this was being restored."

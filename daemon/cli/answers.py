@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from resumed.daemon.cli.failures import Exit, Failure
 from resumed.daemon.cli.questions import choice_name, key_of
 from resumed.daemon.cli.words import typed
-from resumed.protocol.restore import Answer, Drift, DriftKind, Question
+from resumed.protocol.restore import Answer, Drift, DriftKind, Question, RestoreReport, Severity
 from resumed.restore.asking import problem
-from resumed.restore.drift import READ_ONLY, RULES, drift_id
+from resumed.restore.drift import PLACE, READ_ONLY, RULES, drift_id
 
 _FORM = re.compile(
     r"(?P<kind>[A-Za-z_]+\.[A-Za-z]+)(?::(?P<path>.+))?=(?P<choice>[A-Za-z]+)(?::(?P<typed>.*))?"
@@ -71,10 +71,18 @@ def answers_for(question: Question, given: Given) -> dict[str, Answer]:
     return answers
 
 
-def unused(drifts: Iterable[Drift], given: Given) -> tuple[str, ...]:
-    """The keys given that none of these drifts asked for."""
-    asked = {key for drift in drifts for key in (drift.id, drift_id(drift.kind))}
-    return tuple(key for key in given if key not in asked)
+def unused(report: RestoreReport, given: Given) -> tuple[str, ...]:
+    """The keys given that no question of this restore asked for. While a later round is still to come,
+    only those of the round that was reached."""
+    asked_drifts = (drift for drift in report.drifts if drift.severity is not Severity.INFORM)
+    asked = {key for drift in asked_drifts for key in (drift.id, drift_id(drift.kind))}
+    more_comes = report.question is not None and report.question.round < report.question.rounds
+    rounds = [key for key in given if not more_comes or _subsystem(key) == PLACE]
+    return tuple(key for key in rounds if key not in asked)
+
+
+def _subsystem(key: str) -> str:
+    return key.partition(".")[0]
 
 
 def _words_missing(question: Question, answers: Mapping[str, Answer]) -> list[str]:

@@ -139,7 +139,10 @@ def check_lines(checked: DriftCheckResult, asked_for: str) -> list[Line]:
         lines = [Line(f"{CARE} ", f"{things} before “{checked.thread_name}” goes on.", "bold")]
         lines += difference_lines(asked_differences(checked.question))
         lines += [*keyed_lines(checked.question), blank()]
-    for drift in others:
+    later = [drift for drift in others if drift.severity is not Severity.INFORM]
+    if later:
+        lines.append(Line("  ", "Asked after that, as far as can be seen now:"))
+    for drift in (*later, *(drift for drift in others if drift.severity is Severity.INFORM)):
         lines += [Line(f"  {_MARKS[drift.severity]} ", drift.title), Line("    ", drift.reason)]
     if checked.not_known:
         lines.append(Line(f"  {QUIET} ", f"Not known: {'; '.join(checked.not_known)}"))

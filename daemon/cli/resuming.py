@@ -63,9 +63,8 @@ def resume(root: Path, wanted: Wanted, console: Console, reader: Reader) -> Exit
         console.out.stream.write(json_text(reply) + "\n")
     else:
         console.out.show(report_lines(report, wanted.thread, reader))
-    if report.outcome is not Outcome.NEEDS_ANSWER:
-        keys = unused(report.drifts, wanted.given)
-        console.talk.show(Line(f"{QUIET} ", f"Not asked, so not used: --answer {key}") for key in keys)
+    keys = unused(report, wanted.given)
+    console.talk.show(Line(f"{QUIET} ", f"Not asked, so not used: --answer {key}") for key in keys)
     if wanted.start and report.outcome in (Outcome.RESTORED, Outcome.PARTIAL):
         _start(report, console, asker)
     return OUTCOMES[report.outcome]

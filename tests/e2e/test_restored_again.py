@@ -4,7 +4,8 @@ from pathlib import Path
 
 from resumed.protocol.restore import Outcome, Severity, Status
 from resumed.protocol.restore import RestoreReport as Report
-from tests.support.workspace import choosing, resume, resume_unattended
+from resumed.protocol.resume import DriftCheckParams, DriftCheckResult
+from tests.support.workspace import choosing, client, resume, resume_unattended
 from tests.support.world import Work, inhabited
 
 
@@ -17,6 +18,16 @@ def lost(report: Report) -> tuple[str, ...]:
     return report.record.invalidated
 
 
+async def checked(folder: Path, thread: str) -> DriftCheckResult:
+    async with client(folder) as connection:
+        found: DriftCheckResult = await connection.call("drift/check", DriftCheckParams(thread=thread))
+    return found
+
+
+def asked_kinds(found: DriftCheckResult) -> list[str]:
+    return [drift.kind.value for drift in found.drifts if drift.severity is not Severity.INFORM]
+
+
 async def test_what_a_folder_made_new_lacks_is_lost_until_an_agent_was_told(tmp_path: Path) -> None:
     with inhabited(tmp_path) as world:
         repository, linked = world.scratch()
@@ -24,8 +35,11 @@ async def test_what_a_folder_made_new_lacks_is_lost_until_an_agent_was_told(tmp_
         thread = world.codex("v171_worktree_workspace_write")
         folder = world.serve("repo")
         first, _ = await resume(folder, thread)
+        looked, inside = await checked(folder, thread), await checked(world.serve("repo-wt"), thread)
         again, person = await resume(folder, thread)
-        assert person.kinds[0] == ["otherProject"]
+        assert person.kinds == [["otherProject"], ["neverAsk"]]
+        assert asked_kinds(looked) == ["otherProject", "neverAsk"]
+        assert asked_kinds(inside) == ["neverAsk"]
         assert first.outcome is again.outcome is Outcome.PARTIAL
         assert lost(first) == lost(again) == ("README.md", "note_12.txt")
         for line in ("This folder was made new.", "README.md is not as you left it", "note_12.txt is gone."):
@@ -51,6 +65,7 @@ async def test_what_was_lost_by_staying_on_another_branch_stays_lost(tmp_path: P
         assert first.outcome is again.outcome is Outcome.PARTIAL
         assert lost(first) == lost(again) == ("rounding.py", "test_rounding.py")
         assert "This folder is on main, not on fix/payment." in again.handover
+        assert (await checked(folder, thread)).question is None
         repository.git("switch", "--quiet", "fix/payment")
         back, _ = await resume(folder, thread, stay)
         assert back.outcome is Outcome.RESTORED, back.headline

@@ -12,6 +12,9 @@ from tests.support.playbook import context, play, suggested
 from tests.support.situations import SITUATIONS, Situation
 from tests.support.story import REPO_A, Story, cut_off, payments, permitted
 
+LEFT = (DriftKind.GONE, DriftKind.STUB, DriftKind.OTHER_REPOSITORY, DriftKind.IN_PROGRESS)
+"""What is suggested is to leave it."""
+
 PLACES = [kind for kind, rule in RULES.items() if rule.subsystem == "worktree"]
 
 
@@ -55,14 +58,26 @@ def test_what_would_be_asked_first_is_what_a_resume_asks_first(kind: DriftKind) 
     assert {drift.severity for drift in found.asked} <= {Severity.ASK, Severity.BLOCK}
 
 
-def test_the_rest_is_looked_at_where_the_place_is_now() -> None:
+@pytest.mark.parametrize("kind", [kind for kind in SITUATIONS if kind in PLACES and kind not in LEFT])
+def test_what_would_be_asked_then_is_what_a_resume_asks_when_told_what_is_suggested(kind: DriftKind) -> None:
+    story, root = SITUATIONS[kind]()
+    story.add(permitted("never"), cut_off("op-9", command="npm run migrate"))
+    found = checked(story, root)
+    first, then = play(story.record, story.world, root, suggested, Unanswered()).asks
+    asked = [drift for drift in found.drifts if drift.severity is not Severity.INFORM]
+    assert asked == [*first.drifts, *then.drifts]
+
+
+def test_the_rest_is_looked_at_where_the_suggestion_leads() -> None:
     story, root = SITUATIONS[DriftKind.BRANCH_DIFFERS]()
     story.add(permitted("never"), cut_off("op-9", command="npm run migrate"))
     found = checked(story, root)
     assert [drift.id for drift in found.asked] == ["worktree.branchDiffers"]
+    # The new folder has what the branch holds, not what was left uncommitted nor what is here now.
     assert [drift.id for drift in found.drifts[1:]] == [
         "permissions.neverAsk",
-        "operations.fileChanged:rounding.py",
+        "operations.fileReverted:rounding.py",
+        "operations.fileGone:note.txt",
         "operations.danglingOperation:op-9",
     ]
 

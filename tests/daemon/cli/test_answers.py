@@ -1,9 +1,10 @@
+import msgspec
 import pytest
 
 from resumed.daemon.cli.answers import answer_for, answers_for, parse, unused
 from resumed.daemon.cli.failures import Exit, Failure
-from resumed.protocol.restore import Answer
-from tests.support.reports import NEVER_ASKED, ON_ANOTHER_BRANCH, changed_file, question
+from resumed.protocol.restore import Answer, Severity
+from tests.support.reports import NEVER_ASKED, ON_ANOTHER_BRANCH, changed_file, question, ready
 
 
 def test_keys_paths_choices_and_typed_words_are_read() -> None:
@@ -102,9 +103,23 @@ def test_the_form_of_an_answer_is_shown_with_and_without_a_word() -> None:
     )
 
 
-def test_answers_that_nothing_asked_for_are_named() -> None:
-    given = parse(("worktree.branchDiffers=stay", "worktree.gone=relink", "operations.fileChanged:x=keep"))
-    assert unused((ON_ANOTHER_BRANCH, changed_file("y")), given) == (
-        "worktree.gone",
-        "operations.fileChanged:x",
-    )
+@pytest.mark.parametrize(
+    ("round_number", "named"),
+    [
+        (None, ["worktree.gone", "operations.fileChanged:x", "permissions.neverAsk"]),
+        (2, ["worktree.gone", "operations.fileChanged:x", "permissions.neverAsk"]),
+        (1, ["worktree.gone"]),
+    ],
+)
+def test_answers_that_nothing_asked_for_are_named(round_number: int | None, named: list[str]) -> None:
+    given = parse(
+        (
+            "worktree.branchDiffers=stay", "worktree.gone=relink", "operations.fileChanged:x=keep",
+            "permissions.neverAsk=onRequest",
+        )
+    )  # fmt: skip
+    listed = msgspec.structs.replace(NEVER_ASKED, severity=Severity.INFORM)
+    drifts = (ON_ANOTHER_BRANCH, changed_file("y"), listed)
+    asked = question(*drifts, round_number=round_number) if round_number else None
+    report = msgspec.structs.replace(ready(), drifts=drifts, question=asked)
+    assert unused(report, given) == tuple(named)
