@@ -33,6 +33,7 @@ from resumed.restore.events.session import Ingested, SessionMeta
 from resumed.restore.events.thread import SessionLinked, ThreadMeta
 from resumed.restore.left_place import left_behind
 from resumed.restore.lifecycle import Lifecycle, LifecycleState, aborted, ended_with_its_restore
+from resumed.restore.recover import is_cut_off
 from resumed.restore.snapshot import Fold, Record
 from resumed.restore.subsystems import SUBSYSTEMS
 
@@ -69,7 +70,7 @@ class Built(msgspec.Struct, frozen=True, kw_only=True):
 class _Parts(msgspec.Struct, kw_only=True):
     """What one build reads from: the readings, and the own events by stream; `restored` are those of
     runs that ended with their restore, `no_runs` by identity the beginnings of restores that came to
-    no run and left a place.
+    no run and left a place. `cut_off`: a restore has no end.
     `agents_own` is the path of the agent's file that own events tell of, empty if they say no path;
     `ingested` is what a restore has read of it before, `agents_own_lost` the sentence of its
     loss, and `agents_own_holds` says that some event of it was read."""
@@ -84,6 +85,7 @@ class _Parts(msgspec.Struct, kw_only=True):
     tails: list[list[Event]] = []
     restored: list[list[Event]] = []
     no_runs: set[int] = set()
+    cut_off: bool = False
 
 
 def build(streams: Streams, source: Source, saved: bytes | None) -> Built:
@@ -200,6 +202,7 @@ def _open_stream(
             parts.ingested = furthest(parts.ingested, event.payload)
     is_run = stream != f"thread:{source.thread_id}" and stream not in known
     if is_run and aborted(events):
+        parts.cut_off = parts.cut_off or is_cut_off(events)
         if left := left_behind(events):
             parts.own[stream] = reading
             parts.tails.append(left)
@@ -316,6 +319,7 @@ def _record(source: Source, state: LifecycleState, fold: Fold, parts: _Parts, re
         depends_on=str(source.path) if source.path and not parts.agents_own_lost else None,
         open_turn=state.open_turn is not None,
         last_turn=state.last_turn,
+        cut_off=parts.cut_off,
     )
 
 

@@ -23,6 +23,7 @@ from resumed.daemon.storage.lease import holder_of
 from resumed.daemon.storage.rows import FileCursor, PageRequest, ThreadRow
 from resumed.daemon.storage.streams import Streams
 from resumed.daemon.surroundings import ELSEWHERE, Folders, Surroundings
+from resumed.daemon.views import UNFINISHED
 from resumed.protocol.errors import ErrorCode, ResumedError
 from resumed.protocol.threads import ThreadListParams, ThreadListResult, ThreadSummary
 from resumed.restore.snapshot import Record
@@ -70,6 +71,7 @@ class Threads:
         self._clock = clock
         self._files: dict[str, FileCursor] | None = None
         self._file_notes: dict[str, str] = {}
+        self._cut_off: dict[str, str] = {}
         self._generation = 0
         self._failure: str | None = None
         self._agent_of: dict[str, str] = {}
@@ -86,7 +88,12 @@ class Threads:
 
     def all_notes(self) -> tuple[str, ...]:
         """What people should know now: of this daemon's life, of damaged files, of what failed."""
-        now = [*self.notes, *self._file_notes.values(), *([self._failure] if self._failure else [])]
+        cut_off = [
+            f"A restore of “{name}” was cut off; its next Resume settles that first."
+            for name in self._cut_off.values()
+        ]
+        failed = [self._failure] if self._failure else []
+        now = [*self.notes, *cut_off, *self._file_notes.values(), *failed]
         return tuple(dict.fromkeys(now))
 
     def agent(self, name: str) -> Agent | None:
@@ -194,6 +201,10 @@ class Threads:
         """Whether an agent has the thread open, here or under another daemon."""
         return thread_id in self.live or await asyncio.to_thread(self._held_elsewhere, thread_id)
 
+    async def is_held(self, thread_id: str) -> bool:
+        """Whether anybody holds the thread, this daemon included: an agent, or a restore at work."""
+        return await asyncio.to_thread(holder_of, self._store.layout, thread_id) is not None
+
     async def changed(self, thread_id: str) -> None:
         """Bring one thread's row up to date, and tell."""
         await self._tell((await self._update(thread_id, []))[1])
@@ -222,9 +233,7 @@ class Threads:
     async def _summaries(self, rows: Iterable[ThreadRow]) -> tuple[ThreadSummary, ...]:
         """Rows as they are listed."""
         rows = tuple(rows)
-        elsewhere = await asyncio.to_thread(
-            lambda: {row.thread_id for row in rows if self._held_elsewhere(row.thread_id)}
-        )
+        elsewhere = await asyncio.to_thread(lambda: {row.thread_id for row in rows if self._in_use(row)})
         return tuple(self._summary(row, row.thread_id in elsewhere) for row in rows)
 
     def _summary(self, row: ThreadRow, elsewhere: bool) -> ThreadSummary:
@@ -241,6 +250,11 @@ class Threads:
             runs=row.runs,
             damaged=row.damaged,
         )
+
+    def _in_use(self, row: ThreadRow) -> bool:
+        """Whether another daemon holds the thread, or a restore of it, without an end yet, is at work."""
+        at_work = row.state == UNFINISHED and holder_of(self._store.layout, row.thread_id) is not None
+        return at_work or self._held_elsewhere(row.thread_id)
 
     def _held_elsewhere(self, thread_id: str) -> bool:
         """Whether another daemon holds the lease; what is held here is in `live`, or about to be done."""
@@ -297,9 +311,16 @@ class Threads:
             read = [*foreign_cursors, *found.own_cursors.get(thread_id, ())]
             await self._update_or_tell(thread_id, read)
         self._folders = await self._surroundings.folders(await index.places())
+        self._cut_off = await self._restores_cut_off()
         self.count = (await index.counts()).threads
         self._refreshed_at = self._clock.monotonic()
         await self._tell(*new)
+
+    async def _restores_cut_off(self) -> dict[str, str]:
+        """The names of threads with a restore that was cut off, by id."""
+        rows = await self._store.index.rows_in_state(UNFINISHED)
+        at_work = await asyncio.to_thread(lambda: {row.thread_id for row in rows if self._in_use(row)})
+        return {row.thread_id: row.name for row in rows if row.thread_id not in at_work}
 
     async def _tell(self, *rows: ThreadRow) -> None:
         for summary in await self._summaries(rows):
@@ -346,6 +367,8 @@ class Threads:
         if self._files is not None:
             self._files.update({cursor.path: cursor for cursor in read})
         self.count += before is None
+        if row.state != UNFINISHED:
+            self._cut_off.pop(thread_id, None)
         return before, row
 
     async def _build(self, source: records.Source) -> records.Built:

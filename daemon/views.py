@@ -11,6 +11,8 @@ from resumed.restore.subsystems.todos import TODOS
 from resumed.restore.subsystems.verifier import VERIFIER
 from resumed.restore.subsystems.worktree import WORKTREE
 
+UNFINISHED = "unfinished"
+
 
 def thread_view(record: Record, running: bool) -> ThreadReadResult:
     """Everything an editor may show of one thread."""
@@ -54,8 +56,10 @@ def cost_view(record: Record) -> CostView:
 
 
 def state_word(record: Record) -> str:
-    """`interrupted` when a turn or an action was open at the end, else `idle`. An action cut off in an
-    earlier turn is still unsettled, but the thread went on after it."""
+    """`unfinished` when a restore has no end; `interrupted` when a turn or an action was open at the end,
+    else `idle`. An action cut off in an earlier turn is still unsettled, but the thread went on after it."""
+    if record.cut_off:
+        return UNFINISHED
     cut_off = (operation.turn for operation in record.states["operations"].open.values())
     at_end = any(turn in (None, record.last_turn) for turn in cut_off)
     return "interrupted" if record.open_turn or at_end else "idle"

@@ -24,10 +24,15 @@ class DriftCheckParams(Wire):
 
 
 class DriftCheckResult(Wire):
-    """Everything that differs, and the questions a Resume would ask (`None` when it would not)."""
+    """Everything that differs, and the questions a Resume would ask (`None` when it would not).
+
+    What differs beside the place is as it will be where the suggested answers about the place lead.
+    `unfinished` is a sentence on an earlier restore that was cut off and that a Resume would take back
+    first; what differs after that can't be told yet, so nothing else is."""
 
     thread_id: str
     thread_name: str
     drifts: tuple[Drift, ...]
     question: Question | None
     not_known: tuple[str, ...] = ()
+    unfinished: str | None = None

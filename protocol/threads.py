@@ -15,7 +15,8 @@ class ThreadListParams(Wire):
 
 class ThreadSummary(Wire):
     """One row of a list. `group` is `project`, `worktree` or `elsewhere`; `state` is `idle`,
-    `interrupted` (a turn or an action was open when it ended) or `running`. Times are RFC 3339, UTC."""
+    `interrupted` (a turn or an action was open when it ended), `unfinished` (a restore was cut off; the
+    next one settles it first) or `running`. Times are RFC 3339, UTC."""
 
     thread_id: str
     name: str

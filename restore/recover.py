@@ -4,11 +4,13 @@ A pure function, run before anything else touches the thread. The conversation i
 """
 
 import enum
+from collections.abc import Iterable
 
 import msgspec
 
 from resumed.restore.events.envelope import Event
 from resumed.restore.events.journal import RestoreClosed, RestorePlanned, RestoreStep
+from resumed.restore.events.session import SessionEnded
 from resumed.restore.probes import AnyProbe, RepositorySeen, Seen, SwitchProbe, SwitchSeen
 from resumed.restore.steps import (
     AddWorktree,
@@ -65,6 +67,12 @@ def unfinished(events: tuple[Event, ...]) -> Unfinished | None:
             case RestoreClosed() as closed if found and closed.restore_id == found.restore_id:
                 found = None
     return found
+
+
+def is_cut_off(events: Iterable[Event]) -> bool:
+    """Whether a run's journal has a plan and no end: its restore was killed, or is at work."""
+    kinds = {type(event.payload) for event in events}
+    return RestorePlanned in kinds and not kinds & {RestoreClosed, SessionEnded}
 
 
 def recovery_probes(restore: Unfinished) -> tuple[AnyProbe, ...]:

@@ -27,7 +27,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
     `through` maps a stream to the last sequence number read. `degraded` maps a subsystem to why it
     may have lost events. `depends_on` names the foreign file that is the only copy.
-    `open_turn`: a turn was open when the record ends; `last_turn` is the last one's id."""
+    `open_turn`: a turn was open when the record ends; `last_turn` is the last one's id. `cut_off`: a
+    restore of it has no end, since it was killed or is at work."""
 
     thread_id: str
     name: str
@@ -47,6 +48,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     depends_on: str | None = None
     open_turn: bool = False
     last_turn: str | None = None
+    cut_off: bool = False
 
 
 class Fold:

@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 
 from resumed.daemon.cli.paper import CARE, QUIET, Line
-from resumed.daemon.cli.words import Reader, clean
+from resumed.daemon.cli.words import STATE_WORDS, Reader, clean
 from resumed.protocol.threads import ThreadListResult, ThreadSummary
 from resumed.restore.wording import agent_name
 
 GROUPS = (("project", "This project"), ("worktree", "Its worktrees"), ("elsewhere", "Elsewhere"))
-_STATES = ("running", "interrupted", "idle")
+_STATES = ("running", "unfinished", "interrupted", "idle")
 _GAP = "   "
 _LEAST_NAME = 16
 _MOST_BRANCH = 24
@@ -58,13 +58,13 @@ class _Columns:
     def line(self, thread: ThreadSummary) -> Line:
         """One row."""
         cells = [_fit(cell, width) for cell, width in zip(self._cells(thread), self._widths, strict=True)]
-        mark = CARE if thread.state == "interrupted" else " "
+        mark = CARE if thread.state in ("interrupted", "unfinished") else " "
         return Line(f"  {mark} ", _GAP.join(cells).rstrip(), copied=True)
 
     def _cells(self, thread: ThreadSummary) -> tuple[str, str, str, str]:
         state = self._reader.when(thread.last_active_at)
         if thread.state != "idle":
-            state = f"{thread.state}, {state}"
+            state = f"{STATE_WORDS.get(thread.state, thread.state)}, {state}"
         if thread.damaged:
             state = f"{state}, damaged"
         agent = agent_name(thread.agent)

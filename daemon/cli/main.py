@@ -142,14 +142,15 @@ def show(thread: str, as_json: bool, root: Path) -> None:
 @workspace_option
 @click.pass_context
 def check(ctx: click.Context, thread: str, as_json: bool, root: Path) -> None:
-    """Say what changed since, touching nothing; exit status 3 when a Resume would ask something."""
+    """Say what changed since, touching nothing; exit status 3 when a Resume would ask something first."""
     from resumed.daemon.cli.failures import Exit
     from resumed.daemon.cli.questions import check_lines
     from resumed.protocol.resume import DriftCheckParams
 
     reply = _call(root, "drift/check", DriftCheckParams(thread=thread))
     _print(reply, as_json, _paper(), lambda: check_lines(reply.value, thread))
-    ctx.exit(Exit.DONE if reply.value.question is None else Exit.NEEDS_ANSWER)
+    is_calm = reply.value.question is None and reply.value.unfinished is None
+    ctx.exit(Exit.DONE if is_calm else Exit.NEEDS_ANSWER)
 
 
 @main.command()

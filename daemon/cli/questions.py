@@ -130,6 +130,12 @@ def asked_differences(question: Question) -> tuple[Difference, ...]:
 
 def check_lines(checked: DriftCheckResult, asked_for: str) -> list[Line]:
     """`resumed check`: all that changed since, with the questions that a Resume would ask."""
+    if checked.unfinished is not None:
+        return [
+            Line(f"{CARE} ", checked.unfinished, "bold"),
+            Line("  ", "Nothing was changed. What differs then is told after that."),
+            Line("  Go on: ", typed("resumed", "resume", asked_for), copied=True),
+        ]
     asked = {drift.id for drift in checked.question.drifts} if checked.question else set()
     others = [drift for drift in checked.drifts if drift.id not in asked]
     if checked.question is None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from resumed.daemon.cli.paper import CARE, DONE, FAILED, QUIET, Line, more, row
-from resumed.daemon.cli.words import Reader, typed
+from resumed.daemon.cli.words import STATE_WORDS, Reader, typed
 from resumed.protocol.daemon import StatusResult
 from resumed.protocol.threads import FileView, ThreadReadResult, TokensView
 from resumed.restore.subsystems.cost import BUCKETS
@@ -25,7 +25,7 @@ _FILES_SHOWN = 20
 def thread_lines(thread: ThreadReadResult, asked_for: str, reader: Reader) -> list[Line]:
     """All of one conversation. `asked_for` is how the person named it."""
     agent = " ".join(filter(None, (agent_name(thread.agent), thread.agent_version)))
-    state = "" if thread.state == "idle" else f", {thread.state}"
+    state = "" if thread.state == "idle" else f", {STATE_WORDS.get(thread.state, thread.state)}"
     return [
         Line("", f"“{thread.name}” ({agent}){state}", "bold"),
         row(
@@ -41,6 +41,7 @@ def thread_lines(thread: ThreadReadResult, asked_for: str, reader: Reader) -> li
         *_todos(thread),
         *_cost(thread),
         *_runs(thread, reader),
+        *_unfinished(thread),
         *_record(thread, reader),
         Line("  Go on: ", typed("resumed", "resume", asked_for), copied=True),
         Line("  What changed since: ", typed("resumed", "check", asked_for), copied=True),
@@ -67,6 +68,11 @@ def status_lines(status: StatusResult, reader: Reader) -> list[Line]:
         row("Index", *index),
         *(Line(f"  {CARE} ", note) for note in status.notes),
     ]
+
+
+def _unfinished(thread: ThreadReadResult) -> Iterable[Line]:
+    if thread.state == "unfinished":
+        yield more(CARE, "a restore was cut off; the next Resume settles it first")
 
 
 def _place(thread: ThreadReadResult, reader: Reader) -> Iterable[Line]:

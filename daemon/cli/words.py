@@ -11,6 +11,9 @@ from typing import NamedTuple
 
 from resumed.restore.wording import short_path
 
+STATE_WORDS = {"unfinished": "restore cut off"}
+"""What a conversation's state is called where it is not called by its own name."""
+
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _NOT_KNOWN = "at a time not known"

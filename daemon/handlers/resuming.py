@@ -12,7 +12,17 @@ async def thread_resume(workspace: Workspace, client: Client, params: ThreadResu
 
 
 async def drift_check(workspace: Workspace, client: Client, params: DriftCheckParams) -> DriftCheckResult:
-    """What changed since; mints nothing."""
+    """What changed since; mints nothing. Where a restore that was cut off is to be taken back first, that."""
     row = await workspace.threads.find(params.thread)
     built = await workspace.threads.resumable(row.thread_id)
+    if built.record.cut_off and not await workspace.threads.is_held(row.thread_id):
+        unfinished = await workspace.recoverer.would_write(row.thread_id)
+        if unfinished is not None:
+            return DriftCheckResult(
+                thread_id=row.thread_id,
+                thread_name=built.record.name,
+                drifts=(),
+                question=None,
+                unfinished=unfinished,
+            )
     return await workspace.checker.check(built.record)

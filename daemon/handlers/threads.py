@@ -29,7 +29,9 @@ async def thread_read(workspace: Workspace, client: Client, params: ThreadReadPa
     """All of one thread."""
     row = await workspace.threads.find(params.thread)
     record = await workspace.threads.record(row.thread_id)
-    return thread_view(record, await workspace.threads.is_running(row.thread_id))
+    held = await workspace.threads.is_held(row.thread_id)
+    running = await workspace.threads.is_running(row.thread_id) or (record.cut_off and held)
+    return thread_view(record, running)
 
 
 async def thread_name_set(workspace: Workspace, client: Client, params: NameSetParams) -> NameSetResult:

@@ -144,6 +144,11 @@ class Index:
         """Return where threads ran, each place once."""
         return await self._read("SELECT DISTINCT root, origin, sha FROM threads", (), recorded_place)
 
+    async def rows_in_state(self, state: str) -> tuple[ThreadRow, ...]:
+        """Return the rows of the threads in that state."""
+        sql = f"SELECT {THREAD_COLUMNS} FROM threads WHERE state = ?"
+        return await self._read(sql, (state,), thread_row)
+
     async def put_checkpoint(self, key: str, thread_id: str, saved_at: str, body: bytes) -> None:
         """Insert or replace a fold checkpoint."""
         await self._write((_PUT_CHECKPOINT, [(key, thread_id, saved_at, body)]))

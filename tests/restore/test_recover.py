@@ -6,8 +6,9 @@ import pytest
 from resumed.protocol.restore import DriftKind, Outcome
 from resumed.restore.events.envelope import Payload
 from resumed.restore.events.journal import RestoreClosed, RestorePlanned, RestoreStep
+from resumed.restore.events.session import SessionEnded
 from resumed.restore.probes import FolderProbe, FolderSeen, RepositoryProbe, RepositorySeen, Seen, Unseen
-from resumed.restore.recover import Unfinished, Verdict, recover, recovery_probes, unfinished
+from resumed.restore.recover import Unfinished, Verdict, is_cut_off, recover, recovery_probes, unfinished
 from resumed.restore.steps import (
     AddWorktree,
     HeadAt,
@@ -149,6 +150,19 @@ def test_only_a_restore_without_an_end_is_unfinished() -> None:
     other = begun(planned(RECORD), step(1, "done"), closed, planned(MOVE, restore_id="s"))
     assert (other.restore_id, other.states) == ("s", {})
     assert begun(planned(MOVE), step(1, "begun", "other")).states == {}
+
+
+def test_a_plan_without_an_end_is_cut_off() -> None:
+    plan, closed = planned(RECORD), RestoreClosed(restore_id="r", outcome="restored")
+    ended = SessionEnded(reason="rolledBack", clean=False)
+    for journal, expected in (
+        ((plan, step(1, "begun")), True),
+        ((plan, step(1, "done"), closed), False),
+        ((plan, ended), False),
+        ((step(1, "begun"),), False),
+        ((), False),
+    ):
+        assert is_cut_off([event(payload) for payload in journal]) is expected
 
 
 def test_a_plan_made_again_keeps_what_was_done_under_its_number() -> None:

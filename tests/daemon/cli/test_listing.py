@@ -48,6 +48,12 @@ def test_conversations_stand_in_their_groups_the_interrupted_first() -> None:
     )
 
 
+def test_a_restore_that_was_cut_off_is_named() -> None:
+    assert listed(thread("Fix payment rounding", state="unfinished")) == (
+        "This project\n  ! Fix payment rounding   restore cut off, yesterday 18:04   main   Codex\n"
+    )
+
+
 def test_long_names_are_cut_to_the_width() -> None:
     text = listed(thread("a very long name " * 8), thread("日本語の長い名前" * 8))
     for line in text.splitlines()[1:]:

@@ -122,6 +122,17 @@ def test_a_check_that_would_ask(update_goldens: bool) -> None:
     check_golden(GOLDEN / "check_asks.txt", text, update_goldens)
 
 
+def test_a_check_before_an_earlier_restore_is_taken_back() -> None:
+    first = "A restore that was cut off has to be taken back first: Make ~/repo-a.wt on fix/payment."
+    found = DriftCheckResult(thread_id="t", thread_name="Fix", drifts=(), question=None, unfinished=first)
+    assert printed(check_lines(found, "fix payment")) == (
+        "! A restore that was cut off has to be taken back first: Make ~/repo-a.wt on\n"
+        "  fix/payment.\n"
+        "  Nothing was changed. What differs then is told after that.\n"
+        '  Go on: resumed resume "fix payment"\n'
+    )
+
+
 def test_a_check_that_would_not() -> None:
     assert printed(check_lines(check_result(asks=False), "fix payment")) == (
         "✓ Nothing to ask before “Fix payment rounding” goes on.\n"

@@ -193,6 +193,13 @@ async def test_places_are_told_once_each(index: Index) -> None:
     assert len(await index.places()) == 3
 
 
+async def test_rows_are_found_by_their_state(index: Index) -> None:
+    unfinished = row(2, state="unfinished")
+    await index.put_rows([row(1, state="idle"), unfinished, row(3, state="interrupted")])
+    assert await index.rows_in_state("unfinished") == (unfinished,)
+    assert await index.rows_in_state("running") == ()
+
+
 async def test_checkpoints_and_counts(index: Index) -> None:
     assert await index.checkpoint("k") is None
     await index.put_checkpoint("k", row(1).thread_id, "2026", b"one")
