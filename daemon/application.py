@@ -75,8 +75,8 @@ class WorkspaceApplication:
         return result
 
 
-async def open_application(root: str, broadcast: Broadcast) -> WorkspaceApplication:
-    """Open the workspace of this canonical root."""
+async def open_application(root: str, broadcast: Broadcast, users_umask: int) -> WorkspaceApplication:
+    """Open the workspace of this canonical root; git writes under `users_umask`."""
     layout = await asyncio.to_thread(Layout.open, state_folder())
     held = contextlib.ExitStack()
     try:
@@ -85,7 +85,7 @@ async def open_application(root: str, broadcast: Broadcast) -> WorkspaceApplicat
     except BaseException:
         held.close()
         raise
-    workspace = Workspace(root, layout, index, broadcast)
+    workspace = Workspace(root, layout, index, broadcast, users_umask)
     for sentence in (note, layout.reason if layout.read_only else None):
         if sentence:
             workspace.threads.notes[sentence] = None

@@ -37,7 +37,8 @@ class _Plan:
 
 
 async def add_worktree(tools: Tools, verb: AddWorktree) -> dict[str, object]:
-    """Make the work tree and its missing parent folders. Returns what was seen afterwards.
+    """Make the work tree; git makes the parent folders that are missing, with its own rules for modes.
+    Returns what was seen afterwards.
 
     Raises `Refused` or `GitFailed`; then all that was made is taken back."""
     path = canonical(verb.path)
@@ -46,7 +47,7 @@ async def add_worktree(tools: Tools, verb: AddWorktree) -> dict[str, object]:
     if standing is not None:
         return _evidence(standing, already=True)
     plan = await _plan(tools, verb, base, path)
-    made = await asyncio.to_thread(_make_parents, path)
+    made = await asyncio.to_thread(_missing_parents, path)
     reason = await _made(tools, plan)
     try:
         seen = await _standing(tools, verb, base, path)
@@ -203,19 +204,13 @@ def _occupied(path: str) -> bool:
     return bool(os.listdir(path))
 
 
-def _make_parents(path: str) -> list[str]:
+def _missing_parents(path: str) -> list[str]:
     missing: list[str] = []
     folder = os.path.dirname(path)
     while not os.path.lexists(folder):
         missing.append(folder)
         folder = os.path.dirname(folder)
     missing.reverse()
-    try:
-        for parent in missing:
-            os.mkdir(parent)
-    except OSError:
-        _remove_parents(missing)
-        raise
     return missing
 
 

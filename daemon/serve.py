@@ -61,7 +61,8 @@ def serve(root: Path, load: LoadApplication = load_workspace) -> int:
     listens: a starter that reads it sees its end.
     A worker thread that hangs may be left running: the caller must leave the process without joining it.
     """
-    os.umask(0o077)
+    # What is ours is for the user alone; what git writes for them has the modes that they are used to.
+    users_umask = os.umask(0o077)
     try:
         place = place_of(root)
         for folder in (place.lock.parent.parent, place.lock.parent, state_folder(), place.log.parent):
@@ -78,7 +79,7 @@ def serve(root: Path, load: LoadApplication = load_workspace) -> int:
             _redirect_output(place.log)
         except OSError as error:
             return _refuse(log_refusal(error))
-        _run(_serve(place, listening, load))
+        _run(_serve(place, listening, load, users_umask))
     finally:
         with contextlib.suppress(OSError):
             place.socket.unlink()
@@ -116,7 +117,7 @@ async def _cancel_the_rest() -> None:
         await asyncio.wait(rest, timeout=_CANCEL_SECONDS)
 
 
-async def _serve(place: Place, listening: socket.socket, load: LoadApplication) -> None:
+async def _serve(place: Place, listening: socket.socket, load: LoadApplication, users_umask: int) -> None:
     introduction = InitializeResult(
         protocol_version=PROTOCOL_VERSION,
         version=VERSION,
@@ -128,7 +129,7 @@ async def _serve(place: Place, listening: socket.socket, load: LoadApplication) 
     loop = asyncio.get_running_loop()
     for number in _STOP_SIGNALS:
         loop.add_signal_handler(number, server.stop)
-    opening = asyncio.ensure_future(_open(server, place, load))
+    opening = asyncio.ensure_future(_open(server, place, load, users_umask))
     unfinished = await server.run(listening)
     opening.cancel()
     await asyncio.wait([opening], timeout=_CLOSE_SECONDS)
@@ -155,7 +156,7 @@ async def _release(application: Application, unfinished: tuple[str, ...]) -> Non
     await application.cut_off(unfinished)
 
 
-async def _open(server: Server, place: Place, load: LoadApplication) -> Application | None:
+async def _open(server: Server, place: Place, load: LoadApplication, users_umask: int) -> Application | None:
     """Open the application; the first client is answered before its imports take the interpreter."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_FIRST_CLIENT_SECONDS):
@@ -163,7 +164,7 @@ async def _open(server: Server, place: Place, load: LoadApplication) -> Applicat
     try:
         await asyncio.to_thread(_start_log, place.log)
         opener = await asyncio.to_thread(load)
-        application = await opener(str(place.root), server.broadcast)
+        application = await opener(str(place.root), server.broadcast, users_umask)
     except Exception as error:
         _log.exception("the workspace cannot be opened")
         server.fail(_opening_refusal(error))

@@ -40,9 +40,11 @@ _LOG = logging.getLogger(__name__)
 
 class Workspace:
     """An opened workspace. The attributes are what handlers use. `storage_fails`: the last write that
-    was tried was refused by the disk."""
+    was tried was refused by the disk. Git changes repositories under `users_umask`."""
 
-    def __init__(self, root: str, layout: Layout, index: Index, broadcast: Broadcast) -> None:
+    def __init__(
+        self, root: str, layout: Layout, index: Index, broadcast: Broadcast, users_umask: int
+    ) -> None:
         clock, git = SystemClock(), Git(GitCommand())
         identifier = workspace_id(os.fsencode(root))
         self.broadcast = broadcast
@@ -54,7 +56,7 @@ class Workspace:
         self.identities = Identities(git, self.streams, layout.home / "identity.lock")
         policy = Policy(str(layout.home / "settings.toml"))
         observer = Observer(git, policy, self.identities)
-        tools = Tools(git, GitWriter(GitCommand()))
+        tools = Tools(git, GitWriter(GitCommand(umask=users_umask)))
         agents = [factory(os.environ) for factory in AGENTS.values()]
         self.threads = Threads(
             (root, identifier), Store(layout, index, self.streams), agents, Surroundings(root, git), clock

@@ -67,13 +67,15 @@ def printable(name: str) -> str:
 
 
 class GitCommand:
-    """Runs git, at most eight children at a time. `program` is the git to use.
+    """Runs git, at most eight children at a time. `program` is the git to use; commands that change a
+    repository run under `umask` (-1: this process's own).
 
     Children are started and waited for in threads of their own: asyncio's children can hang a loop
     that is stopped while one of them is being started."""
 
-    def __init__(self, program: str = "git") -> None:
+    def __init__(self, program: str = "git", umask: int = -1) -> None:
         self._program = program
+        self._umask = umask
         self._threads = ThreadPoolExecutor(_CHILDREN_AT_ONCE, thread_name_prefix="git")
 
     async def read(self, folder: str, *arguments: str, seconds: float = READ_SECONDS) -> Outcome:
@@ -106,7 +108,9 @@ class GitCommand:
             raise
 
     async def _write(self, folder: str, arguments: tuple[str, ...], seconds: float) -> Outcome:
-        child = _Child((self._program, *_SAFE, "-C", folder, *arguments), _environment(os.environ))
+        child = _Child(
+            (self._program, *_SAFE, "-C", folder, *arguments), _environment(os.environ), self._umask
+        )
         running = asyncio.get_running_loop().run_in_executor(self._threads, child.run)
         done, _ = await asyncio.wait((running,), timeout=seconds)
         if done:
@@ -122,8 +126,9 @@ class GitCommand:
 class _Child:
     """One git: `run` blocks in a thread, `stop` may be called from another one at any time."""
 
-    def __init__(self, words: tuple[str, ...], environment: Mapping[str, str]) -> None:
+    def __init__(self, words: tuple[str, ...], environment: Mapping[str, str], umask: int = -1) -> None:
         self._words = words
+        self._umask = umask
         self._environment = environment
         self._turn = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
@@ -159,6 +164,7 @@ class _Child:
                 stderr=said,
                 env=self._environment,
                 start_new_session=True,
+                umask=self._umask,
             )
         except OSError as error:
             raise GitFailed(f"git could not be started: {error.strerror}") from error

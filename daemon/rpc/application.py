@@ -53,4 +53,8 @@ class Application(Protocol):
         What they began is left as after a crash, and the stop is not to be recorded as a clean one."""
 
 
-OpenApplication = Callable[[str, Broadcast], Awaitable[Application]]
+class OpenApplication(Protocol):
+    """Opens the workspace of a canonical root. `users_umask` is the one of whoever started the daemon: what
+    is written for them, outside of our own state, is written under it."""
+
+    async def __call__(self, root: str, broadcast: Broadcast, users_umask: int) -> Application: ...

@@ -18,7 +18,7 @@ ANSWERED_BY_THE_SERVER = {"resumed/initialize", "daemon/status", "daemon/drain"}
 
 
 async def test_every_request_has_a_handler(tmp_path: Path) -> None:
-    application = await open_application(str(tmp_path), Hearing())
+    application = await open_application(str(tmp_path), Hearing(), 0o022)
     assert set(application.handlers) == set(REQUESTS) - ANSWERED_BY_THE_SERVER
     listed = await application.handlers["thread/list"](LocalClient(), ThreadListParams())
     assert listed == ThreadListResult(threads=())
@@ -28,7 +28,7 @@ async def test_every_request_has_a_handler(tmp_path: Path) -> None:
 
 
 async def test_failures_of_the_shell_become_errors(tmp_path: Path) -> None:
-    application = await open_application(str(tmp_path), Hearing())
+    application = await open_application(str(tmp_path), Hearing(), 0o022)
     end = SessionEndParams(session_id="not-an-id")
     with pytest.raises(ResumedError) as malformed:
         await application.handlers["session/end"](LocalClient(), end)
@@ -40,12 +40,12 @@ async def test_failures_of_the_shell_become_errors(tmp_path: Path) -> None:
 
 
 async def test_a_workspace_is_opened_by_one(tmp_path: Path) -> None:
-    first = await open_application(str(tmp_path), Hearing())
+    first = await open_application(str(tmp_path), Hearing(), 0o022)
     with pytest.raises(ResumedError) as refused:
-        await open_application(str(tmp_path), Hearing())
+        await open_application(str(tmp_path), Hearing(), 0o022)
     assert refused.value.code is ErrorCode.WORKSPACE_REFUSED
     await first.close()
-    second = await open_application(str(tmp_path), Hearing())
+    second = await open_application(str(tmp_path), Hearing(), 0o022)
     await second.close()
 
 
@@ -54,7 +54,7 @@ async def test_a_state_folder_of_a_newer_version_is_only_read(tmp_path: Path) ->
     identity = json.loads((state_folder() / "layout.json").read_bytes())
     (state_folder() / "layout.json").write_text(json.dumps(identity | {"version": 99}))
     before = sorted(str(path) for path in state_folder().rglob("*"))
-    application = await open_application(str(tmp_path), Hearing())
+    application = await open_application(str(tmp_path), Hearing(), 0o022)
     listed = await application.handlers["thread/list"](LocalClient(), ThreadListParams())
     assert isinstance(listed, ThreadListResult)
     assert listed.notes

@@ -154,7 +154,7 @@ async def _appears(path: Path) -> None:
     await asyncio.to_thread(wait_for, path.exists)
 
 
-async def open_fake(root: str, broadcast: Broadcast) -> Application:
+async def open_fake(root: str, broadcast: Broadcast, users_umask: int) -> Application:
     """Open the fake. A file in the workspace makes it harder: with `refuse`, `locked`, `lost` or `broken` it
     can't be opened, with `slow` it waits for `go`, with a pipe `hang` a worker thread waits for ever. The
     process of one with `hasty` has no patience when it stops."""

@@ -47,7 +47,7 @@ async def opened(root: Path, broadcast: Broadcast | None = None) -> AsyncIterato
     """A workspace over a folder, closed at the end."""
     layout = Layout.open(state_folder())
     index, _ = await Index.open(layout.index_path(workspace_id(os.fsencode(root))))
-    workspace = Workspace(str(root), layout, index, broadcast or Hearing())
+    workspace = Workspace(str(root), layout, index, broadcast or Hearing(), 0o022)
     try:
         await workspace.begin()
         yield workspace

@@ -83,6 +83,16 @@ async def test_no_hooks_and_no_fsmonitor_in_every_call(tmp_path: Path) -> None:
         assert words[5:7] == ["-C", "/"]
 
 
+async def test_only_a_write_is_under_the_umask_given(tmp_path: Path) -> None:
+    command = GitCommand(program(tmp_path, "umask"), umask=0o027)
+    own = os.umask(0o077)
+    try:
+        read, written = await command.read("/", "status"), await command.write("/", "switch")
+    finally:
+        os.umask(own)
+    assert (int(read.text, 8), int(written.text, 8)) == (0o077, 0o027)
+
+
 async def test_own_session(tmp_path: Path) -> None:
     # A signal to the daemon's process group must not reach a running checkout.
     command = GitCommand(program(tmp_path, "cut -d' ' -f6 /proc/self/stat"))
