@@ -2,6 +2,7 @@
 
 import os
 
+from resumed.daemon.agents.agent import Launcher
 from resumed.daemon.observe import Observer
 from resumed.protocol.restore import Question
 from resumed.protocol.resume import DriftCheckResult
@@ -21,10 +22,17 @@ class Checker:
         self._root = root
         self._observer = observer
 
-    async def check(self, record: Record) -> DriftCheckResult:
-        """Everything that differs, and the first questions a Resume would ask."""
+    async def check(self, record: Record, launcher: Launcher | None) -> DriftCheckResult:
+        """Everything that differs, and the first questions a Resume would ask. `launcher` would start
+        the thread's agent."""
         home = os.path.expanduser("~")
-        here = Here(root=self._root, home=home, agent=record.agent, real_home=os.path.realpath(home))
+        here = Here(
+            root=self._root,
+            home=home,
+            agent=record.agent,
+            real_home=os.path.realpath(home),
+            approvals=launcher.approvals if launcher else None,
+        )
         looking = check(record, SUBSYSTEMS, RestoreContext(restore_id="", session_id="", now="", here=here))
         reply: Reply = None
         try:

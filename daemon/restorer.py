@@ -106,6 +106,7 @@ class Restorer:
             home=frozen.home,
             agent=frozen.record.agent,
             real_home=os.path.realpath(frozen.home),
+            approvals=frozen.launcher.approvals if frozen.launcher else None,
         )
         context = RestoreContext(
             restore_id=str(uuid.uuid4()),

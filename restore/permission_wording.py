@@ -8,6 +8,7 @@ from resumed.restore.permission_grant import (
     Ceiling,
     Granted,
     PermissionsState,
+    as_started,
     bypasses,
     capped,
     raised_limits,
@@ -79,12 +80,13 @@ def stricter(state: PermissionsState, limit: Ceiling, target: Target) -> Drift |
     if known is None:
         return None
     approval, sandbox = capped(state, limit)
+    could = as_started(*known, limit.startable)
     unasked = state.mode == "bypass" and not bypasses(state, limit)
     rows = []
-    if approval != known[0] or unasked:
+    if approval != could[0] or unasked:
         before = ASKS_WORDS[APPROVALS[-1] if unasked else known[0]]
         rows.append(Difference(what=ASKS, recorded=before, now=ASKS_WORDS[approval]))
-    if sandbox != known[1]:
+    if sandbox != could[1]:
         before, now = MAY_CHANGE_WORDS[known[1]], MAY_CHANGE_WORDS[sandbox]
         rows.append(Difference(what=MAY_CHANGE, recorded=before, now=now))
     if not rows:
@@ -94,6 +96,8 @@ def stricter(state: PermissionsState, limit: Ceiling, target: Target) -> Drift |
         # Several files may have a say; each is named by its path.
         files = listed([short_path(path, *target.here.homes) for path in limit.source.split(", ") if path])
         reason = f"The policy is kept; it is set in {files}." if files else "The policy is kept."
+        if limit.declared != limit.approval:
+            reason += f" {capital(_stands_for(limit.declared, limit.approval, sandbox, target))}."
     else:
         title = f"{capital(POLICY)} is not known."
         reason = (
@@ -177,11 +181,14 @@ def active_goal(state: PermissionsState, target: Target) -> Drift:
 
 
 def summary(state: PermissionsState, granted: Granted, target: Target) -> str:
-    """What it may do and how that compares with the record, on one line."""
+    """What it may do, how that compares with the record, and what it stands for, on one line."""
     words = f"{APPROVAL_WORDS[granted.approval]}, {SANDBOX_WORDS[granted.sandbox]}"
-    left_out = _left_out(state, granted, target)
-    less = f"; not passed on: writing to {left_out}" if left_out else ""
-    return f"{words}: {_compared(state, granted)}{less}"
+    notes = [_compared(state, granted)]
+    if granted.unstartable:
+        notes.append(_stands_for(granted.unstartable, granted.approval, granted.sandbox, target))
+    if left_out := _left_out(state, granted, target):
+        notes.append(f"not passed on: writing to {left_out}")
+    return f"{words}: {'; '.join(note for note in notes if note)}"
 
 
 def settled(state: PermissionsState, granted: Granted) -> dict[str, str]:
@@ -233,10 +240,22 @@ def _before(state: PermissionsState) -> tuple[str, str] | None:
     return approval, SANDBOXES[0] if state.mode == "plan" else known[1]
 
 
+def _stands_for(declared: str, approval: str, sandbox: str, target: Target) -> str:
+    """Why it starts with these instead of the declared approval; the narrower sandbox makes up for asking
+    less."""
+    asks_less = APPROVALS.index(approval) > APPROVALS.index(declared)
+    instead = SANDBOX_WORDS[sandbox] if asks_less else APPROVAL_WORDS[approval]
+    agent = agent_name(target.here.agent)
+    return f"{agent} cannot be started so that it {APPROVAL_WORDS[declared]}, so it {instead}"
+
+
 def _compared(state: PermissionsState, granted: Granted) -> str:
+    """In words; empty where what it stands for is the whole answer."""
     before = _before(state)
     if before is None:
         return "the record does not say"
+    if before[0] == granted.unstartable and granted.approval != before[0]:
+        return ""
     approval = APPROVALS.index(granted.approval) - APPROVALS.index(before[0])
     sandbox = SANDBOXES.index(granted.sandbox) - SANDBOXES.index(before[1])
     if approval > 0 or sandbox > 0 or (state.mode == "plan" and granted.mode != "plan"):

@@ -14,12 +14,14 @@ State = TypeVar("State")
 
 class Here(msgspec.Struct, frozen=True, kw_only=True):
     """Where Resume was pressed. `root` is the daemon's workspace, its symbolic links resolved; `home`
-    is only for wording, `real_home` the same with its links resolved."""
+    is only for wording, `real_home` the same with its links resolved. `approvals` are those that the
+    agent can be started with (`None`: no command starts it, so that it can be told any)."""
 
     root: str
     home: str
     agent: str
     real_home: str = ""
+    approvals: tuple[str, ...] | None = None
 
     @property
     def homes(self) -> tuple[str, str]:

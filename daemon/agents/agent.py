@@ -70,6 +70,11 @@ class ForeignStore(Protocol):
 class Launcher(Protocol):
     """How the agent is started from a restore."""
 
+    @property
+    def approvals(self) -> tuple[str, ...]:
+        """The approvals, in the words of our scale, that its command can express."""
+        ...
+
     def plan(self, facts: LaunchFacts) -> LaunchPlan | None:
         """The command that continues the session; `None` if there is none. Pure."""
         ...

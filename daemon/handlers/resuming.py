@@ -25,4 +25,5 @@ async def drift_check(workspace: Workspace, client: Client, params: DriftCheckPa
                 question=None,
                 unfinished=unfinished,
             )
-    return await workspace.checker.check(built.record)
+    agent = workspace.threads.agent(built.record.agent)
+    return await workspace.checker.check(built.record, agent.launcher if agent else None)

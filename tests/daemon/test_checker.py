@@ -16,11 +16,11 @@ async def test_it_finds_the_first_questions_and_writes_nothing(tmp_path: Path) -
     folders = {"/home/dev/repo": str(repo), "/home/dev/repo-wt": str(worktree)}
     install_recording("v171_on_request_two_turns", Path(os.environ["CODEX_HOME"]), folders)
     async with opened(repo) as workspace:
-        calm = await workspace.checker.check(await workspace.threads.record(THREAD))
+        calm = await workspace.checker.check(await workspace.threads.record(THREAD), None)
         assert (calm.drifts, calm.question) == ((), None)
         run_git(repo, "switch", "-q", "--detach")
         (repo / "note_20.txt").unlink()
-        found = await workspace.checker.check(await workspace.threads.record(THREAD))
+        found = await workspace.checker.check(await workspace.threads.record(THREAD), None)
         assert found.question is not None
         assert [drift.kind for drift in found.question.drifts] == [DriftKind.DETACHED]
         assert DriftKind.FILE_GONE in [drift.kind for drift in found.drifts]

@@ -1,5 +1,6 @@
 import itertools
 
+import msgspec
 import pytest
 
 from resumed.protocol.restore import Answer, DriftKind
@@ -8,6 +9,7 @@ from resumed.restore.permission_grant import (
     SANDBOXES,
     Granted,
     PermissionsState,
+    as_started,
     bypasses,
     capped,
     ceiling,
@@ -17,9 +19,12 @@ from resumed.restore.permission_grant import (
     recorded,
 )
 from resumed.restore.probes import AnyObservation, CeilingProbe, CeilingSeen, FolderSeen, Seen, Unseen
-from tests.support.events import TARGET
+from resumed.restore.subsystem import Target
+from tests.support.events import HERE, TARGET
 
 UNREADABLE = Unseen("failed: it is not valid")
+LIMITED = ("on-request", "never")
+STARTED = msgspec.structs.replace(TARGET, here=msgspec.structs.replace(HERE, approvals=LIMITED))
 
 
 def seen(observation: AnyObservation | None = None) -> Seen:
@@ -208,11 +213,13 @@ EVERY_CHOICE = [
 ]
 
 
+@pytest.mark.parametrize("target", [TARGET, STARTED], ids=["told-any", "started"])
 @pytest.mark.parametrize("mode", ["normal", "plan", "bypass", "auto", "weird"])
 @pytest.mark.parametrize("choices", EVERY_CHOICE)
 def test_never_above_the_ceiling_and_never_wider_than_the_record_unasked(
-    mode: str, choices: tuple[str, ...]
+    mode: str, choices: tuple[str, ...], target: Target
 ) -> None:
+    startable = target.here.approvals
     limits: list[AnyObservation] = [UNREADABLE]
     limits += [
         CeilingSeen(approval=a, sandbox=s)
@@ -229,11 +236,17 @@ def test_never_above_the_ceiling_and_never_wider_than_the_record_unasked(
                 ceiling_sandbox=sandbox if then else None,
             )
             for limit in limits:
-                result = grant(state, seen(limit), given, TARGET)
-                top = ceiling(seen(limit), TARGET)
+                result = grant(state, seen(limit), given, target)
+                top = ceiling(seen(limit), target)
+                assert startable is None or result.approval in startable
                 assert APPROVALS.index(result.approval) <= APPROVALS.index(top.approval)
                 assert SANDBOXES.index(result.sandbox) <= SANDBOXES.index(top.sandbox)
-                assert widest(state, result, choices), (state, limit, result)
+                if result.unstartable and APPROVALS.index(result.approval) > APPROVALS.index(
+                    result.unstartable
+                ):
+                    assert result.sandbox == "read-only"
+                else:
+                    assert widest(state, result, choices), (state, limit, result)
                 assert result.mode in ("normal", "auto", "plan")
                 assert (result.mode == "plan") == (mode == "plan" and "normal" not in choices)
                 assert result.mode != "plan" or result.sandbox == "read-only"
@@ -243,6 +256,50 @@ def test_the_record_under_the_ceiling() -> None:
     state = PermissionsState(approval="on-failure", sandbox="workspace-write")
     at = ceiling(seen(CeilingSeen(approval="untrusted", sandbox="read-only")), TARGET)
     assert capped(state, at) == ("untrusted", "read-only")
+
+
+@pytest.mark.parametrize(
+    ("approval", "started"),
+    [
+        ("untrusted", ("on-request", "read-only")),
+        ("on-request", ("on-request", "workspace-write")),
+        ("on-failure", ("on-request", "workspace-write")),
+        ("never", ("never", "workspace-write")),
+    ],
+)
+def test_what_it_cannot_be_started_with_is_a_stricter_one_or_writes_nothing(
+    approval: str, started: tuple[str, str]
+) -> None:
+    assert as_started(approval, "workspace-write", LIMITED) == started
+    assert as_started(approval, "workspace-write", None) == (approval, "workspace-write")
+    wanted = "" if approval in LIMITED else approval
+    never = PermissionsState(approval="never", sandbox="workspace-write")
+    for state, limit in (
+        (msgspec.structs.replace(never, approval=approval), CeilingSeen()),
+        (never, CeilingSeen(approval=approval)),
+    ):
+        result = grant(state, seen(limit), chose("never"), STARTED)
+        assert (result.approval, result.sandbox, result.unstartable) == (*started, wanted)
+
+
+def test_full_access_is_not_asked_for_where_it_could_not_be_started() -> None:
+    state = PermissionsState(approval="untrusted", sandbox="danger-full-access")
+    assert capped(state, ceiling(seen(), STARTED)) == ("on-request", "read-only")
+    assert capped(state, ceiling(seen(), TARGET)) == ("untrusted", "danger-full-access")
+
+
+def test_what_a_limit_made_of_it_is_given_back_only_by_choice_once_it_is_gone() -> None:
+    held = PermissionsState(
+        approval="on-request",
+        sandbox="read-only",
+        ceiling_approval="on-request",
+        ceiling_sandbox="read-only",
+    )
+    at = ceiling(seen(CeilingSeen(approval="untrusted")), STARTED)
+    assert (at.approval, at.sandbox, at.declared) == ("on-request", "read-only", "untrusted")
+    assert raised_limits(held, at) == ()
+    lifted = CeilingSeen(approval="on-request", sandbox="workspace-write")
+    assert raised_limits(held, ceiling(seen(lifted), STARTED)) == ("sandbox",)
 
 
 def test_a_choice_is_found_by_its_kind() -> None:

@@ -12,12 +12,12 @@ from resumed.restore.permission_grant import (
 )
 from tests.support.events import TARGET
 
-FREE = Ceiling(approval="never", sandbox="danger-full-access", readable=True)
+FREE = Ceiling(approval="never", sandbox="danger-full-access", readable=True, declared="never")
 USUAL = PermissionsState(approval="on-request", sandbox="workspace-write")
 
 
 def limit(approval: str = "never", sandbox: str = "danger-full-access", source: str = "") -> Ceiling:
-    return Ceiling(approval=approval, sandbox=sandbox, readable=True, source=source)
+    return Ceiling(approval=approval, sandbox=sandbox, readable=True, declared=approval, source=source)
 
 
 def held(**changes: str) -> PermissionsState:
@@ -61,7 +61,7 @@ def test_a_stricter_policy_is_listed_with_what_it_takes_away() -> None:
 
 
 def test_a_policy_that_could_not_be_read_is_said_to_be_so() -> None:
-    unread = Ceiling(approval="on-request", sandbox="read-only", readable=False)
+    unread = Ceiling(approval="on-request", sandbox="read-only", readable=False, declared="on-request")
     drift = permission_wording.stricter(USUAL, unread, TARGET)
     assert drift is not None
     assert drift.title == "What the policy here allows is not known."
@@ -70,7 +70,9 @@ def test_a_policy_that_could_not_be_read_is_said_to_be_so() -> None:
 
 def test_the_file_that_could_not_be_read_is_named() -> None:
     problem = "~/.s/settings.toml cannot be read: line 3 is not valid TOML"
-    unread = Ceiling(approval="on-request", sandbox="read-only", readable=False, problem=problem)
+    unread = Ceiling(
+        approval="on-request", sandbox="read-only", readable=False, declared="on-request", problem=problem
+    )
     drift = permission_wording.stricter(USUAL, unread, TARGET)
     assert drift is not None
     assert drift.reason == f"{problem}. So only the safest is allowed."
@@ -159,6 +161,53 @@ def test_how_it_compares_with_before(
     approval, sandbox, mode = granted
     result = Granted(approval=approval, sandbox=sandbox, mode=mode, pause_goal=False)
     assert permission_wording.summary(state, result, TARGET).endswith(f": {words}")
+
+
+@pytest.mark.parametrize(
+    ("state", "granted", "words"),
+    [
+        (
+            USUAL,
+            Granted(
+                approval="on-request",
+                sandbox="read-only",
+                mode="normal",
+                pause_goal=False,
+                unstartable="untrusted",
+            ),
+            "asks on request, reads only: less than before, nothing wider; Codex cannot be started so that it"
+            " asks before most commands, so it reads only",
+        ),
+        (
+            PermissionsState(approval="untrusted", sandbox="read-only"),
+            Granted(
+                approval="on-request",
+                sandbox="read-only",
+                mode="normal",
+                pause_goal=False,
+                unstartable="untrusted",
+            ),
+            "asks on request, reads only: Codex cannot be started so that it asks before most commands, so it"
+            " reads only",
+        ),
+        (
+            PermissionsState(approval="on-failure", sandbox="workspace-write"),
+            Granted(
+                approval="on-request",
+                sandbox="workspace-write",
+                mode="normal",
+                pause_goal=False,
+                unstartable="on-failure",
+            ),
+            "asks on request, writes only in this folder: Codex cannot be started so that it asks when a"
+            " command fails, so it asks on request",
+        ),
+    ],
+)
+def test_what_it_cannot_be_started_with_is_said(
+    state: PermissionsState, granted: Granted, words: str
+) -> None:
+    assert permission_wording.summary(state, granted, TARGET) == words
 
 
 def test_the_goal_is_named() -> None:

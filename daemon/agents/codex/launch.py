@@ -1,6 +1,6 @@
 """How a Codex session is continued: an explicit command, never one that skips its questions.
 
-What Codex cannot be told by a flag is told as the strictest it can, so that nothing gets wider.
+A restore settles on what Codex can be told; whatever else is asked for becomes the strictest that it can.
 """
 
 import re
@@ -9,19 +9,20 @@ from resumed.protocol.restore import LaunchPlan, LaunchStep
 from resumed.restore.effects import LaunchFacts
 
 _SANDBOXES = ("read-only", "workspace-write", "danger-full-access")
-_APPROVALS = {"on-request": "on-request", "never": "never", "on-failure": "on-request"}
 # What stands in a file is never taken for a flag.
 _MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}")
 _CLIENT = {"name": "resumed", "title": "resumed", "version": "1"}
 
 
 class CodexLauncher:
-    """Plans `codex resume`."""
+    """Plans `codex resume`. Codex gave up `untrusted` and `on-failure`."""
+
+    approvals = ("on-request", "never")
 
     def plan(self, facts: LaunchFacts) -> LaunchPlan | None:
         """The command with folder, sandbox, approval and model as given; first the pause of a goal."""
         argv = ["codex", "resume", facts.native_id, "-C", facts.folder]
-        approval, sandbox = _expressible(facts.approval, facts.sandbox)
+        approval, sandbox = self._expressible(facts.approval, facts.sandbox)
         if sandbox is not None:
             argv += ["-s", sandbox]
         if approval is not None:
@@ -36,18 +37,13 @@ class CodexLauncher:
         before = (_pause_step(facts.native_id),) if facts.pause_goal else ()
         return LaunchPlan(argv=tuple(argv), folder=facts.folder, before=before, notes=tuple(notes))
 
-
-def _expressible(approval: str | None, sandbox: str | None) -> tuple[str | None, str | None]:
-    """Approval and sandbox in words that Codex takes, nowhere wider than given.
-
-    An approval without a word (`untrusted` is no longer supported) asks more than `on-request` does
-    in a folder it may write in, so it becomes `on-request` with nothing writable.
-    """
-    if sandbox is not None and sandbox not in _SANDBOXES:
-        sandbox = "read-only"
-    if approval is None or approval in _APPROVALS:
-        return approval and _APPROVALS[approval], sandbox
-    return "on-request", "read-only"
+    def _expressible(self, approval: str | None, sandbox: str | None) -> tuple[str | None, str | None]:
+        """Approval and sandbox in words that Codex takes, nowhere wider than given."""
+        if sandbox is not None and sandbox not in _SANDBOXES:
+            sandbox = "read-only"
+        if approval is None or approval in self.approvals:
+            return approval, sandbox
+        return "on-request", "read-only"
 
 
 def _pause_step(native_id: str) -> LaunchStep:

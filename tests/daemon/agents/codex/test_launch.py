@@ -47,7 +47,7 @@ def test_what_is_not_known_is_left_out() -> None:
     ("approval", "sandbox", "flags"),
     [
         ("never", "danger-full-access", ("-s", "danger-full-access", "-a", "never")),
-        ("on-failure", "workspace-write", ("-s", "workspace-write", "-a", "on-request")),
+        ("on-failure", "workspace-write", ("-s", "read-only", "-a", "on-request")),
         ("untrusted", "workspace-write", ("-s", "read-only", "-a", "on-request")),
         ("granular", None, ("-s", "read-only", "-a", "on-request")),
         ("never", "external-sandbox", ("-s", "read-only", "-a", "never")),
@@ -58,6 +58,12 @@ def test_a_word_that_codex_does_not_take_becomes_a_stricter_one(
     approval: str, sandbox: str | None, flags: tuple[str, ...]
 ) -> None:
     assert plan(approval, sandbox, None).argv[5:] == flags
+
+
+def test_what_it_says_that_it_can_express_is_given_as_it_is() -> None:
+    for approval in CodexLauncher.approvals:
+        assert plan(approval, "workspace-write", None).argv[5:] == ("-s", "workspace-write", "-a", approval)
+        assert plan(approval).notes == ()
 
 
 def test_a_goal_is_paused_first() -> None:
