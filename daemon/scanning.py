@@ -6,12 +6,14 @@ or when it could not be read the last time. What is wrong with one file never hi
 
 import logging
 import os
+import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
 
 from resumed.daemon.agents.agent import Agent, ForeignHead, ForeignStore
+from resumed.daemon.ports.regular import open_regular
 from resumed.daemon.storage.layout import Layout
 from resumed.daemon.storage.rows import FileCursor, ThreadRow
 from resumed.protocol.ids import InvalidId, parse_uuid
@@ -25,13 +27,15 @@ _LOG = logging.getLogger(__name__)
 
 class Scan(msgspec.Struct, kw_only=True):
     """What a scan found: rows and cursors of changed agents' files, threads whose own streams
-    changed with the cursors of these, paths that are gone, and notes for people."""
+    changed with the cursors of these, paths that are gone, notes for people, and further ones that hold
+    until the next scan."""
 
     rows: list[ThreadRow] = []
     cursors: list[FileCursor] = []
     own_cursors: dict[str, list[FileCursor]] = {}
     gone: list[FileCursor] = []
     notes: list[str] = []
+    notes_now: list[str] = []
 
 
 class _FirstPayload(msgspec.Struct):
@@ -123,6 +127,10 @@ def _compare_foreign(
     now = _stat(path)
     if now is None or (cursor is not None and same_file(cursor, now)):
         return
+    if cursor is None and not stat.S_ISREG(now.st_mode):
+        odd = f"{path.name} among the sessions of {agent.name} is no regular file; it was passed over."
+        found.notes_now.append(odd)
+        return
     try:
         head = store.head(path)
         if head is None:
@@ -175,7 +183,7 @@ def _own_files(layout: Layout) -> Iterator[Path]:
 def _thread_of(path: Path) -> str:
     """The thread a stream file belongs to, by its first line; by its name for a thread's own."""
     try:
-        with path.open("rb") as source:
+        with open_regular(path) as source:
             thread_id = _first_line.decode(source.readline(HEAD_BYTES)).payload.thread_id
         return parse_uuid(thread_id)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError, InvalidId):

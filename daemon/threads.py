@@ -72,6 +72,7 @@ class Threads:
         self._files: dict[str, FileCursor] | None = None
         self._file_notes: dict[str, str] = {}
         self._cut_off: dict[str, str] = {}
+        self._notes_now: list[str] = []
         self._generation = 0
         self._failure: str | None = None
         self._agent_of: dict[str, str] = {}
@@ -93,7 +94,7 @@ class Threads:
             for name in self._cut_off.values()
         ]
         failed = [self._failure] if self._failure else []
-        now = [*self.notes, *cut_off, *self._file_notes.values(), *failed]
+        now = [*self.notes, *cut_off, *self._file_notes.values(), *self._notes_now, *failed]
         return tuple(dict.fromkeys(now))
 
     def agent(self, name: str) -> Agent | None:
@@ -295,6 +296,7 @@ class Threads:
         )
         streams = await asyncio.to_thread(lambda: set(self._store.streams.ids("thread")))
         self.notes.update(dict.fromkeys(found.notes))
+        self._notes_now = found.notes_now
         await self._note_damage(found.cursors)
         self._agent_of.update({row.thread_id: row.agent for row in found.rows})
         known = (self._files.get(cursor.path) for cursor in found.cursors)

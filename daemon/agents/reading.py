@@ -11,6 +11,7 @@ from typing import BinaryIO, Protocol
 
 import msgspec
 
+from resumed.daemon.ports.regular import open_regular
 from resumed.restore.events.envelope import Event
 
 MAX_LINE = 64 * 1024 * 1024
@@ -146,7 +147,7 @@ def reason_of(error: OSError) -> str:
 
 def open_plain(path: Path, offset: int) -> BinaryIO:
     """Open a file that is not compressed for reading at a byte offset. Raises `OSError`."""
-    source = path.open("rb", buffering=_BUFFER)
+    source = open_regular(path, _BUFFER)
     source.seek(offset)
     return source
 

@@ -9,6 +9,7 @@ import stat
 from dataclasses import dataclass
 
 from resumed.daemon.ports.git_command import GitFailed, printable
+from resumed.daemon.ports.regular import open_regular
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ def _place(top_level: str, git_dir: str, kind: str) -> Place:
 
 
 def _pointed_at(folder: str, entry: str) -> str:
-    with open(entry, "rb") as file:
+    with open_regular(entry) as file:
         content = file.read(8192)
     if not content.startswith(b"gitdir: "):
         raise GitFailed(f"the .git file in {printable(folder)} is not one of git's")
@@ -98,7 +99,7 @@ def _pointed_at(folder: str, entry: str) -> str:
 
 def _common_dir(git_dir: str) -> str:
     try:
-        with open(os.path.join(git_dir, "commondir"), "rb") as file:
+        with open_regular(os.path.join(git_dir, "commondir")) as file:
             target = os.fsdecode(file.read(8192).rstrip(b"\r\n"))
     except FileNotFoundError:
         return git_dir

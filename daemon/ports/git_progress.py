@@ -3,6 +3,8 @@
 import os
 from dataclasses import dataclass
 
+from resumed.daemon.ports.regular import open_regular
+
 
 @dataclass(frozen=True)
 class InProgress:
@@ -84,7 +86,7 @@ def _number(git_dir: str, name: str) -> int | None:
 
 def _line(git_dir: str, name: str) -> str | None:
     try:
-        with open(os.path.join(git_dir, name), "rb") as file:
+        with open_regular(os.path.join(git_dir, name)) as file:
             return os.fsdecode(file.readline(4096).rstrip(b"\r\n"))
     except (FileNotFoundError, NotADirectoryError):
         return None

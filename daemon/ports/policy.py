@@ -7,11 +7,11 @@ people, with the file's path and the line where the parser tells it.
 import asyncio
 import os
 import re
-import stat
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from resumed.daemon.ports.regular import open_regular
 from resumed.restore.probes import CeilingSeen, Unseen
 
 CODEX_REQUIREMENTS = "/etc/codex/requirements.toml"
@@ -117,11 +117,7 @@ def _narrowest(order: Sequence[str], limits: Sequence[str | None]) -> str | None
 
 def _table(path: str) -> dict[str, object]:
     try:
-        # Not blocking: what is no regular file (a pipe, say) must not hold up a worker for ever.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise _Malformed(f"{path} cannot be read: it is no regular file")
+        with open_regular(path) as file:
             return tomllib.load(file)
     except FileNotFoundError:
         if os.path.islink(path):

@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from resumed.daemon.failpoints import passage
+from resumed.daemon.ports.regular import open_regular
 from resumed.daemon.storage import disk
 from resumed.daemon.storage.codec import BadLine, checksum_of, decode, encode, encode_as
 from resumed.daemon.storage.damage import LooseBytes
@@ -236,7 +237,7 @@ class Appender:
 
     def _stored(self, place: int) -> Event:
         number, offset = place >> _OFFSET_BITS, place & (1 << _OFFSET_BITS) - 1
-        with segment_path(self._home.first, number).open("rb") as file:
+        with open_regular(segment_path(self._home.first, number)) as file:
             file.seek(offset)
             event = decode(file.readline(), self._versions.get(number, SCHEMA_VERSION))
         if isinstance(event, BadLine):

@@ -105,7 +105,8 @@ def is_locked(path: Path) -> bool:
     """Whether someone holds the exclusive lock of a lock file (this process included). Only looks;
     what isn't there or can't be looked at is not held."""
     try:
-        descriptor = os.open(path, os.O_RDONLY)
+        # Not blocking: what stands there may be a pipe.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     except OSError:
         return False
     try:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 
+from resumed.daemon.ports.regular import open_regular
 from resumed.daemon.storage import disk
 from resumed.daemon.storage.errors import StateReadOnly, StateRefused
 from resumed.daemon.storage.mounts import remote_file_system
@@ -187,13 +188,15 @@ def _read_only(home: Path, reason: str) -> Layout:
 
 def _identity(home: Path) -> _Identity | None:
     try:
-        return msgspec.json.decode((home / "layout.json").read_bytes(), type=_Identity)
+        with open_regular(home / "layout.json") as file:
+            return msgspec.json.decode(file.read(), type=_Identity)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return None
 
 
 def _key(home: Path) -> bytes:
     try:
-        return (home / "key").read_bytes()
+        with open_regular(home / "key") as file:
+            return file.read()
     except OSError:
         return b""

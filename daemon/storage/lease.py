@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from resumed.daemon.ports.regular import open_regular
 from resumed.daemon.storage import disk
 from resumed.daemon.storage.layout import Layout
 
@@ -55,7 +56,7 @@ def acquire(layout: Layout, thread_id: str, holder: LeaseHolder) -> Lease | Leas
     path = layout.lease_path(thread_id)
     descriptor = _lock(path)
     if descriptor is None:
-        return _hint(path.read_bytes())
+        return _hint(path)
     # One write, then the cut: a reader sees the old hint or the new one, each ended by a newline.
     hint = msgspec.json.encode(holder) + b"\n"
     try:
@@ -70,7 +71,7 @@ def acquire(layout: Layout, thread_id: str, holder: LeaseHolder) -> Lease | Leas
 def holder_of(layout: Layout, thread_id: str) -> LeaseHolder | None:
     """Return who holds a thread now (this process counts like any other). Changes nothing."""
     path = layout.lease_path(thread_id)
-    return _hint(path.read_bytes()) if disk.is_locked(path) else None
+    return _hint(path) if disk.is_locked(path) else None
 
 
 def _lock(path: Path) -> int | None:
@@ -82,8 +83,10 @@ def _lock(path: Path) -> int | None:
     return None
 
 
-def _hint(content: bytes) -> LeaseHolder:
+def _hint(path: Path) -> LeaseHolder:
+    with open_regular(path) as file:
+        content = file.read(_HINT_BYTES)
     try:
-        return msgspec.json.decode(content[:_HINT_BYTES].partition(b"\n")[0], type=LeaseHolder)
+        return msgspec.json.decode(content.partition(b"\n")[0], type=LeaseHolder)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return UNKNOWN_HOLDER

@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 import msgspec
 
+from resumed.daemon.ports.regular import open_regular
 from resumed.daemon.storage.codec import MAX_LINE_BYTES, BadLine, checksum_of, decode
 from resumed.daemon.storage.damage import Damage, DamageLog, LooseBytes
 from resumed.daemon.storage.segments import SegmentFile, segment_files
@@ -85,7 +86,7 @@ class Reading:
     def _events(self, file: SegmentFile, offset: int) -> Iterator[Event]:
         limit = min((seq for seq in (file.through, self._through) if seq is not None), default=None)
         name, last = file.path.name, file is self.files[-1]
-        with file.path.open("rb", buffering=_BUFFER_BYTES) as handle:
+        with open_regular(file.path, _BUFFER_BYTES) as handle:
             offset = _seek_record(handle, offset)
             while limit is None or self.seq < limit:
                 line = handle.readline(MAX_LINE_BYTES)
@@ -156,7 +157,7 @@ def _loose(handle: BinaryIO, line: bytes, reason: str) -> _Scan:
 def _holds(files: tuple[SegmentFile, ...], since: Position) -> bool:
     for file in files:
         if file.path.name == since.file and (file.through is None or since.seq <= file.through):
-            with file.path.open("rb") as handle:
+            with open_regular(file.path) as handle:
                 handle.seek(max(0, since.offset - 32))
                 tail = handle.read(min(32, since.offset))
             complete = file.path.stat().st_size >= since.offset

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from resumed.daemon.ports.regular import open_regular
 from resumed.daemon.storage.codec import MAX_LINE_BYTES, BadLine, decode
 from resumed.restore.events import SCHEMA_VERSION
 from resumed.restore.events.journal import Segment
@@ -66,7 +67,7 @@ def _numbers(first: Path) -> list[int]:
 
 
 def _head(path: Path) -> tuple[int, Segment | None]:
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         line = file.readline(MAX_LINE_BYTES)
     event = decode(line)
     if isinstance(event, BadLine):

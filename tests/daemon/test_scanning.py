@@ -12,6 +12,7 @@ from resumed.daemon.scanning import Scan, damage_notes, head_of, scan
 from resumed.daemon.storage.layout import Layout
 from resumed.daemon.storage.rows import FileCursor
 from tests.support.codex import install_recording
+from tests.support.odd_files import put_something_odd
 
 THREAD = "01a22dbd-6721-7b02-8d3d-d77a010ed4f3"
 
@@ -110,6 +111,33 @@ def test_a_new_file_that_cannot_be_read_is_listed_by_its_name_beside_others() ->
         THREAD: False,
         "01a22dbd-6721-7b02-8d3d-d77a010ed4f4": True,
     }
+
+
+@pytest.mark.parametrize("suffix", ["", ".zst"])
+@pytest.mark.parametrize("kind", ["pipe", "socket", "link to a device", "folder"])
+def test_what_is_no_file_is_passed_over_while_it_is_there(kind: str, suffix: str) -> None:
+    path = _rollout()
+    odd = path.with_name(path.name.replace(THREAD, "01a22dbd-6721-7b02-8d3d-d77a010ed4f4") + suffix)
+    put_something_odd(odd, kind)
+    found = _scan({})
+    assert [row.source for row in found.rows] == [str(path)]
+    (note,) = found.notes_now
+    assert note == f"{odd.name} among the sessions of codex is no regular file; it was passed over."
+    assert found.notes == []
+    odd.rmdir() if kind == "folder" else odd.unlink()
+    assert _scan(_known(found)).notes_now == []
+
+
+def test_a_file_that_became_a_pipe_keeps_what_it_said() -> None:
+    path = _rollout()
+    known = _known(_scan({}))
+    path.unlink()
+    put_something_odd(path, "pipe")
+    found = _scan(known)
+    (row,) = found.rows
+    assert (row.thread_id, row.damaged) == (THREAD, True)
+    (note,) = damage_notes(found.cursors).values()
+    assert "it is no regular file" in note
 
 
 def test_a_reader_that_fails_hides_no_other_file(monkeypatch: pytest.MonkeyPatch) -> None:

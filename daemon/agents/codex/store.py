@@ -11,6 +11,7 @@ from resumed.daemon.agents.codex.head import read_head, unread_head
 from resumed.daemon.agents.codex.names import plain_name
 from resumed.daemon.agents.codex.translate import TRANSLATOR_VERSION, Translator
 from resumed.daemon.agents.reading import ForeignCursor, ForeignReading, open_plain
+from resumed.daemon.ports.regular import open_regular
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -58,7 +59,7 @@ def open_rollout(path: Path, offset: int) -> BinaryIO:
     `OSError`, of a damaged compression too."""
     if path.suffix != ".zst":
         return open_plain(path, offset)
-    source = io.BufferedReader(_Decompressed(path.open("rb")), _BUFFER)
+    source = io.BufferedReader(_Decompressed(open_regular(path)), _BUFFER)
     while offset > 0 and (passed := len(source.read(min(offset, _BUFFER)))):
         offset -= passed
     return source
