@@ -19,7 +19,7 @@ from resumed.daemon.rpc.application import Broadcast, Handler, StatusFields
 from resumed.daemon.rpc.connection import Client
 from resumed.daemon.runtime import state_folder, workspace_id
 from resumed.daemon.storage import disk
-from resumed.daemon.storage.errors import StorageError, StorageFailed
+from resumed.daemon.storage.errors import StateGone, StorageError, StorageFailed
 from resumed.daemon.storage.index import Index
 from resumed.daemon.storage.layout import Layout
 from resumed.daemon.workspace import Workspace
@@ -27,7 +27,10 @@ from resumed.protocol.errors import ErrorCode, ResumedError
 from resumed.protocol.restore import Wire
 
 _LOG = logging.getLogger(__name__)
-_WRITING = frozenset({"event/append", "turn/start", "turn/complete", "operation/begin", "operation/commit"})
+_WRITING = frozenset(
+    {"event/append", "turn/start", "turn/complete", "operation/begin", "operation/commit"}
+    | {"thread/resume", "thread/name/set"}
+)
 
 
 class WorkspaceApplication:
@@ -45,6 +48,10 @@ class WorkspaceApplication:
     def busy(self) -> bool:
         """Whether a lease or a question keeps the daemon here."""
         return self._workspace.busy()
+
+    def outlived(self) -> bool:
+        """Whether the state folder is not the one that was opened."""
+        return bool(self._workspace.layout.gone())
 
     def status_fields(self) -> StatusFields:
         """The workspace's part of the status."""
@@ -65,13 +72,18 @@ class WorkspaceApplication:
         try:
             result: Wire = await HANDLERS[method](self._workspace, client, params)
         except (StorageError, ValueError) as error:
-            self._workspace.storage_fails |= isinstance(error, StorageFailed)
             refusal = refusal_of(error)
             if refusal is None:
                 raise
+            if isinstance(error, StorageFailed | StateGone):
+                self._workspace.failure = error.sentence
             raise refusal from error
+        except ResumedError as refusal:
+            if refusal.code is ErrorCode.STORAGE_FAILED:
+                self._workspace.failure = refusal.sentence
+            raise
         if method in _WRITING:
-            self._workspace.storage_fails = False
+            self._workspace.failure = ""
         return result
 
 

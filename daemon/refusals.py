@@ -10,6 +10,7 @@ _CODES: tuple[tuple[type[errors.StorageError], ErrorCode, str], ...] = (
     (errors.EventConflict, ErrorCode.EVENT_CONFLICT, "Send another event under another event_id."),
     (errors.EventRefused, ErrorCode.EVENT_REFUSED, "See the table of events."),
     (errors.StateReadOnly, ErrorCode.STATE_READ_ONLY, "Nothing can be written; reading works."),
+    (errors.StateGone, ErrorCode.STORAGE_FAILED, "Nothing was written. Close what is open, then try again."),
     (errors.StateRefused, ErrorCode.STATE_READ_ONLY, "Set RESUMED_HOME to a private folder of yours."),
     (errors.StreamMissing, ErrorCode.SESSION_NOT_FOUND, "Start a session first."),
     (errors.StreamExists, ErrorCode.SESSION_EXISTS, "Leave session_id out to get a new one."),

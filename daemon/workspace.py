@@ -39,8 +39,8 @@ _LOG = logging.getLogger(__name__)
 
 
 class Workspace:
-    """An opened workspace. The attributes are what handlers use. `storage_fails`: the last write that
-    was tried was refused by the disk. Git changes repositories under `users_umask`."""
+    """An opened workspace. The attributes are what handlers use. `failure` says why the last write
+    that was tried was refused by the disk, if it was. Git changes repositories under `users_umask`."""
 
     def __init__(
         self, root: str, layout: Layout, index: Index, broadcast: Broadcast, users_umask: int
@@ -48,7 +48,7 @@ class Workspace:
         clock, git = SystemClock(), Git(GitCommand())
         identifier = workspace_id(os.fsencode(root))
         self.broadcast = broadcast
-        self.storage_fails = False
+        self.failure = ""
         self.key = layout.key
         self.layout = layout
         self.streams = Streams(layout, clock.now)
@@ -80,13 +80,14 @@ class Workspace:
 
     def status_fields(self) -> StatusFields:
         """This workspace's part of the status."""
+        problem = self.layout.trouble() or self.failure
         return StatusFields(
             threads=self.threads.count,
             leases=self.leases.count,
             open_questions=self.restorer.questions,
-            storage="readOnly" if self.layout.read_only else "failing" if self.storage_fails else "ok",
+            storage="readOnly" if self.layout.read_only else "failing" if problem else "ok",
             index="rebuilding" if self.threads.refreshing else "ok",
-            notes=self.threads.all_notes(),
+            notes=(*([problem] if problem else []), *self.threads.all_notes()),
         )
 
     async def begin(self) -> None:

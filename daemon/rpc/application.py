@@ -42,8 +42,11 @@ class Application(Protocol):
     def busy(self) -> bool:
         """Whether a lease or a question keeps the daemon from exiting when idle."""
 
+    def outlived(self) -> bool:
+        """Whether what it keeps was taken away under it, so that a new daemon is needed."""
+
     def status_fields(self) -> StatusFields:
-        """Its part of the status; answered at once, from memory."""
+        """Its part of the status; answered at once, after one glance at the state folder."""
 
     async def close(self) -> None:
         """Finish and release everything. No handler runs any more."""

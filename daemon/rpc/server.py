@@ -140,6 +140,12 @@ class Server:
             _log.warning("another user's process tried to connect")
             writer.transport.abort()
             return
+        if self._outlived() and not self._needed():
+            # Whoever connects finds nobody, and starts a daemon that has what this one lost.
+            _log.warning("the state folder is gone; the next daemon makes a new one")
+            writer.transport.abort()
+            self._stop_when_finished()
+            return
         self._connected += 1
         connection = Connection(self._connected, reader, writer)
         dispatcher = Dispatcher(connection, self._router)
@@ -180,7 +186,7 @@ class Server:
             self._idle.cancel()
             self._idle = None
         if not self._clients and not self._stopping.is_set():
-            self._stop_if_idle_after(self._idle_seconds)
+            self._stop_if_idle_after(self._patience())
 
     def _stop_if_idle_after(self, seconds: float) -> None:
         self._idle = asyncio.get_running_loop().call_later(seconds, self._stop_if_idle)
@@ -188,9 +194,15 @@ class Server:
     def _stop_if_idle(self) -> None:
         starting = self._before_open is _STARTING and self._application is None
         if starting or self._needed():
-            self._stop_if_idle_after(max(self._idle_seconds, _BUSY_SECONDS))
+            self._stop_if_idle_after(max(self._patience(), _BUSY_SECONDS))
         else:
             self.stop()
+
+    def _patience(self) -> float:
+        return 0.0 if self._outlived() else self._idle_seconds
+
+    def _outlived(self) -> bool:
+        return self._application is not None and self._application.outlived()
 
     def _needed(self) -> bool:
         return self._application is not None and self._application.busy()

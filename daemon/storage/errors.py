@@ -13,6 +13,10 @@ class StateReadOnly(StorageError):
     """The state folder, or this stream, may be read and not written."""
 
 
+class StateGone(StorageError):
+    """The state folder was removed, or another one stands in its place. Nothing was written."""
+
+
 class StateRefused(StorageError):
     """The state folder may not be used at all: it is not a folder, not ours, or open to everyone."""
 

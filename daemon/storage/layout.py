@@ -4,6 +4,7 @@ Only validated ids become names. A folder that may not be written (a newer layou
 system, a lost key) opens with `read_only` and the reason, and opening it changes nothing.
 """
 
+import errno
 import os
 import re
 import secrets
@@ -16,7 +17,7 @@ import msgspec
 
 from resumed.daemon.ports.regular import open_regular
 from resumed.daemon.storage import disk
-from resumed.daemon.storage.errors import StateReadOnly, StateRefused
+from resumed.daemon.storage.errors import StateGone, StateReadOnly, StateRefused
 from resumed.daemon.storage.mounts import remote_file_system
 from resumed.protocol.ids import InvalidId, parse_uuid
 
@@ -38,13 +39,15 @@ class _Identity(msgspec.Struct, frozen=True):
 @dataclass(frozen=True)
 class Layout:
     """An opened state folder. `install_id` is 32 hexadecimal digits, `key` 32 bytes; both are empty
-    in a folder that never was writable. `reason` is one sentence when `read_only` is set."""
+    in a folder that never was writable. `reason` is one sentence when `read_only` is set. `mark` tells
+    this folder from another one at its path; it is empty where that was not to be told."""
 
     home: Path
     install_id: str
     key: bytes = field(repr=False)
     read_only: bool = False
     reason: str = ""
+    mark: tuple[int, ...] = ()
 
     @classmethod
     def open(cls, home: Path) -> "Layout":
@@ -71,9 +74,28 @@ class Layout:
         return _opened(home)
 
     def check_writable(self) -> None:
-        """Raise `StateReadOnly` with the reason when nothing may be written here."""
+        """Raise `StateReadOnly` with the reason when nothing may be written here, and `StateGone` when the
+        folder is not there any more: what is open in it would be written into nowhere."""
         if self.read_only:
             raise StateReadOnly(self.reason)
+        if gone := self.gone():
+            raise StateGone(gone)
+
+    def gone(self) -> str:
+        """That the folder is not the one that was opened, in one sentence; empty while it is."""
+        if not self.mark or self.mark == _mark(self.home):
+            return ""
+        if not self.home.exists():
+            return f"The state folder {self.home} is not there any more."
+        return f"The state folder {self.home} is not the one it was."
+
+    def trouble(self) -> str:
+        """What keeps the folder from being written now, in one sentence; empty where nothing shows."""
+        if gone := self.gone():
+            return gone
+        if self.read_only or os.access(self.home, os.W_OK | os.X_OK):
+            return ""
+        return f"{self.home} can't be written: {os.strerror(errno.EACCES)}."
 
     def session_path(self, session_id: str, created_at: str) -> Path:
         """Return the file of a session that began at `created_at` (RFC 3339, with an offset)."""
@@ -177,13 +199,22 @@ def _opened(home: Path) -> Layout:
         return _read_only(home, f"{home / 'layout.json'} is damaged.")
     if len(key) != KEY_BYTES:
         return _read_only(home, f"The key of {home} is missing or damaged.")
-    return Layout(home=home, install_id=identity.install_id, key=key)
+    return Layout(home=home, install_id=identity.install_id, key=key, mark=_mark(home))
 
 
 def _read_only(home: Path, reason: str) -> Layout:
     identity = _identity(home)
     install_id = identity.install_id if identity else ""
     return Layout(home=home, install_id=install_id, key=_key(home), read_only=True, reason=reason)
+
+
+def _mark(home: Path) -> tuple[int, ...]:
+    # The number of a removed folder may be given out again at once, so the first file in it counts too.
+    try:
+        folder, first = home.stat(), (home / "layout.json").stat()
+    except OSError:
+        return ()
+    return folder.st_dev, folder.st_ino, first.st_ino, first.st_mtime_ns
 
 
 def _identity(home: Path) -> _Identity | None:

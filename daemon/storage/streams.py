@@ -66,12 +66,12 @@ class Streams:
     async def append(self, stream: str, *events: Event) -> tuple[Appended, ...]:
         """Append events in order, contiguously, all or none; return when they are durable.
 
-        Raises `StreamMissing`, `StreamBusy`, `StateReadOnly`, `EventConflict`, `EventRefused` or
-        `StorageFailed`; in each case nothing was acknowledged.
+        Raises `StreamMissing`, `StreamBusy`, `StateReadOnly`, `StateGone`, `EventConflict`,
+        `EventRefused` or `StorageFailed`; in each case nothing was acknowledged.
         """
+        self._layout.check_writable()
         writer = self._writers.get(stream)
         if writer is None:
-            self._layout.check_writable()
             path = await asyncio.to_thread(self._existing, stream)
             writer = await self._writer(stream, path)
         if writer.last_durable == 0:

@@ -64,6 +64,10 @@ class FakeApplication:
         (self._root / f"busy-asked-{self._busy_asked}").touch()
         return (self._root / "busy").exists()
 
+    def outlived(self) -> bool:
+        """Outlived once a file of that name is in the workspace."""
+        return (self._root / "outlived").exists()
+
     def status_fields(self) -> StatusFields:
         """Nothing but zeros."""
         return StatusFields()

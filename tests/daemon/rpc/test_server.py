@@ -268,6 +268,26 @@ async def test_without_idle_time_it_looks_only_now_and_then_whether_it_is_needed
 FULL = ResumedError(ErrorCode.STATE_READ_ONLY, "The disk is full.", "Make room.")
 
 
+async def test_one_that_lost_what_it_keeps_serves_nobody_new_and_ends(serving: Serving) -> None:
+    async with await serving.client():
+        (serving.folder / "busy").touch()
+        (serving.folder / "outlived").touch()
+        assert await serving.clients() == 1
+        (serving.folder / "busy").unlink()
+        with pytest.raises(ConnectionLost):
+            await serving.client()
+        await asyncio.wait_for(serving.running, 30)
+
+
+async def test_one_that_lost_what_it_keeps_ends_once_it_is_not_needed(serving: Serving) -> None:
+    async with await serving.client():
+        (serving.folder / "busy").touch()
+        (serving.folder / "outlived").touch()
+    assert await serving.clients() == 0
+    (serving.folder / "busy").unlink()
+    await asyncio.wait_for(serving.running, 30)
+
+
 async def test_a_failed_daemon_says_why_and_ends_when_its_client_has_left(
     hermetic_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

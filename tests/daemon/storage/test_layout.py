@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from resumed.daemon.storage import layout as layout_module
-from resumed.daemon.storage.errors import StateReadOnly, StateRefused
+from resumed.daemon.storage.errors import StateGone, StateReadOnly, StateRefused
 from resumed.daemon.storage.layout import Layout, parse_stream
 from resumed.protocol.ids import InvalidId
 from tests.support.streams import program_environment
@@ -214,3 +215,25 @@ def test_a_foreign_owner_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(os, "geteuid", lambda: tmp_path.stat().st_uid + 1)
     with pytest.raises(StateRefused, match="another user"):
         Layout.open(tmp_path)
+
+
+def test_a_folder_that_was_taken_away_is_not_written(tmp_path: Path) -> None:
+    layout = Layout.open(tmp_path / "state")
+    layout.check_writable()
+    assert layout.gone() == layout.trouble() == ""
+    layout.home.rename(tmp_path / "aside")
+    assert layout.trouble() == f"The state folder {layout.home} is not there any more."
+    with pytest.raises(StateGone):
+        layout.check_writable()
+    again = Layout.open(layout.home)
+    assert layout.gone() == f"The state folder {layout.home} is not the one it was."
+    assert again.gone() == ""
+
+
+def test_a_folder_made_again_under_the_same_number_is_another_one(tmp_path: Path) -> None:
+    layout = Layout.open(tmp_path / "state")
+    shutil.copy2(layout.home / "layout.json", tmp_path / "copy")
+    (layout.home / "layout.json").unlink()
+    assert layout.gone() != ""
+    (tmp_path / "copy").rename(layout.home / "layout.json")
+    assert layout.gone() != ""
