@@ -4,6 +4,7 @@ What to do is decided by `restore/recover.py` from the journal and from what is 
 """
 
 import asyncio
+import os
 
 import msgspec
 
@@ -26,6 +27,7 @@ from resumed.restore.left_place import place_records
 from resumed.restore.probes import RepositorySeen
 from resumed.restore.recover import Recovery, Unfinished, Verdict, recover, recovery_probes, unfinished
 from resumed.restore.steps import AddWorktree, RecordState, SwitchBranch
+from resumed.restore.wording import with_short_paths
 
 REMEMBERED = 1000
 """Threads of which it is remembered that every restore has its end."""
@@ -144,13 +146,13 @@ class Recoverer:
         except Refused as refusal:
             raise ResumedError(
                 ErrorCode.THREAD_BUSY,
-                f"A restore that was cut off has not come to its end: {refusal.sentence}.",
+                f"A restore that was cut off has not come to its end: {_short(refusal.sentence)}.",
                 "Try again when git has ended; if no git runs there any more, remove that lock file.",
             ) from refusal
         except GitFailed as failure:
             raise ResumedError(
                 ErrorCode.THREAD_BUSY,
-                f"A restore that was cut off cannot be judged: {failure.sentence}.",
+                f"A restore that was cut off cannot be judged: {_short(failure.sentence)}.",
                 "Try again when git answers there.",
             ) from failure
 
@@ -162,7 +164,7 @@ class Recoverer:
         for n, verb in recovery.undo:
             reply = await self._performer.perform(verb)
             if isinstance(reply, NotPerformed):
-                stuck.append(f"{restore.steps[n - 1].title} could not be undone: {reply.reason}")
+                stuck.append(f"{restore.steps[n - 1].title} could not be undone: {_short(reply.reason)}")
                 place_stays = True
                 continue
             await self._append(session_id, RestoreStep(restore_id=restore.restore_id, n=n, state="undone"))
@@ -181,6 +183,11 @@ class Recoverer:
         passage("journal")
         await self._streams.append(f"session:{session_id}", *events)
         passage("journal")
+
+
+def _short(text: str) -> str:
+    home = os.path.expanduser("~")
+    return with_short_paths(text, home, os.path.realpath(home))
 
 
 def _plan_of(events: tuple[Event, ...]) -> Unfinished | None:

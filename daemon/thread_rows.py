@@ -36,7 +36,7 @@ def row_of_record(built: records.Built, source: records.Source, before: ThreadRo
         state=state_word(record),
         created_at=record.created_at,
         last_active_at=record.last_active_at,
-        runs=len(record.runs),
+        runs=sum(run.started for run in record.runs),
         archived=built.lifecycle.archived,
         damaged=bool(record.events_damaged),
         source=str(source.path) if source.path else source.listed_at or scanning.OWN,

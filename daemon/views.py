@@ -37,7 +37,13 @@ def thread_view(record: Record, running: bool) -> ThreadReadResult:
         cost=cost_view(record),
         checks=VERIFIER.view(states["verifier"]),
         runs=tuple(
-            RunView(session_id=run.session_id, started_at=run.started_at, reason=run.reason, ended=run.ended)
+            RunView(
+                session_id=run.session_id,
+                started_at=run.started_at,
+                reason=run.reason,
+                ended=run.ended,
+                taken_up=run.started,
+            )
             for run in record.runs
         ),
         depends_on=record.depends_on,

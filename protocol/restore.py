@@ -53,13 +53,15 @@ class Severity(enum.Enum):
 
 
 class Choice(Wire):
-    """One answer to a question. `not_possible` says why it can't be taken now; `typed` is a word
-    that the person must type to take it (sent back as the answer's `typed`)."""
+    """One answer to a question. `not_possible` says why it can't be taken now, and `command` is what a
+    person may run to make it possible, word by word; `typed` is a word that the person must type to
+    take it (sent back as the answer's `typed`)."""
 
     id: str
     label: str
     detail: str = ""
     not_possible: str | None = None
+    command: tuple[str, ...] = ()
     typed: str | None = None
 
 

@@ -165,12 +165,14 @@ class ConversationView(Wire):
 
 
 class RunView(Wire):
-    """One run of the thread."""
+    """One run of the thread. `taken_up` is false of one that a restore made ready and that no agent has
+    gone on from; it is none of the thread's runs yet, and has no number."""
 
     session_id: str
     started_at: str
     reason: str
     ended: str | None
+    taken_up: bool = True
 
 
 class ThreadReadResult(Wire):

@@ -13,6 +13,7 @@ from resumed.restore.effects import Effect, Journal, NotPerformed, Observe, Perf
 from resumed.restore.events.journal import RestoreStep
 from resumed.restore.probes import Seen
 from resumed.restore.steps import Condition, Step, holds, probe_of
+from resumed.restore.wording import with_short_paths
 
 
 class Done(msgspec.Struct, frozen=True):
@@ -24,9 +25,10 @@ class Done(msgspec.Struct, frozen=True):
 
 class Ledger(msgspec.Struct, kw_only=True):
     """The steps of one restore: how many there are, which are done, and whether one that failed left
-    something behind."""
+    something behind. `homes` are the paths of the home folder, for wording."""
 
     restore_id: str
+    homes: tuple[str, ...] = ()
     of: int = 0
     n: int = 0
     done: list[Done] = []
@@ -38,7 +40,7 @@ def apply_step(ledger: Ledger, step: Step) -> Generator[Effect, Any, str | None]
     says so."""
     obstacle = yield from _unmet(step.expects)
     if obstacle is not None:
-        return f"{obstacle}; it changed while this was being restored"
+        return with_short_paths(f"{obstacle}; it changed while this was being restored", *ledger.homes)
     ledger.n += 1
     n = ledger.n
     yield Journal(RestoreStep(restore_id=ledger.restore_id, n=n, state="begun"))
@@ -59,7 +61,7 @@ def apply_step(ledger: Ledger, step: Step) -> Generator[Effect, Any, str | None]
         RestoreStep(restore_id=ledger.restore_id, n=n, state="failed", evidence={"reason": reason or ""})
     )
     yield _progress(ledger, n, step, "failed")
-    return reason or "it could not be verified"
+    return with_short_paths(reason, *ledger.homes) if reason else "it could not be verified"
 
 
 def roll_back(ledger: Ledger) -> Generator[Effect, Any, tuple[str, ...]]:
@@ -72,7 +74,8 @@ def roll_back(ledger: Ledger) -> Generator[Effect, Any, tuple[str, ...]]:
             continue
         reply: Performed | NotPerformed = yield Perform(done.step.undo)
         if isinstance(reply, NotPerformed):
-            stuck.append(f"“{done.step.title}” could not be undone: {reply.reason.rstrip('.')}.")
+            reason = with_short_paths(reply.reason.rstrip("."), *ledger.homes)
+            stuck.append(f"“{done.step.title}” could not be undone: {reason}.")
             stays.append(done)
             continue
         yield Journal(RestoreStep(restore_id=ledger.restore_id, n=done.n, state="undone"))

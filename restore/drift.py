@@ -91,14 +91,15 @@ RULES: dict[DriftKind, DriftRule] = {
 
 class Wording(msgspec.Struct, frozen=True, kw_only=True):
     """The words of one drift. `labels` and `details` are by choice id; a choice without a label is
-    not offered; `not_possible` says why an offered choice can't be taken now. `suggested`, if it is
-    possible, takes the place of the rule's."""
+    not offered; `not_possible` says why an offered choice can't be taken now, and `commands` are what
+    a person may run to make it possible. `suggested`, if it is possible, takes the place of the rule's."""
 
     title: str
     reason: str
     labels: Mapping[str, str] = {}
     details: Mapping[str, str] = {}
     not_possible: Mapping[str, str] = {}
+    commands: Mapping[str, tuple[str, ...]] = {}
     typed: Mapping[str, str] = {}
     suggested: str | None = None
 
@@ -125,6 +126,7 @@ def asked(
             label=wording.labels[choice],
             detail=wording.details.get(choice, ""),
             not_possible=wording.not_possible.get(choice),
+            command=wording.commands.get(choice, ()),
             typed=wording.typed.get(choice) or rule.typed.get(choice),
         )
         for choice in rule.choices

@@ -1,7 +1,5 @@
 """The question about the place itself: gone, moved, deleted, replaced, or another project's."""
 
-import shlex
-
 from resumed.protocol.restore import Difference, Drift, DriftKind
 from resumed.restore.drift import Wording, asked
 from resumed.restore.place import (
@@ -27,6 +25,9 @@ from resumed.restore.probes import (
 )
 from resumed.restore.subsystem import Target
 from resumed.restore.wording import one_line, operation_name, short_path, short_sha
+
+BY_HAND = "git"
+"""Begins a command that is only shown: a person runs it, we never do."""
 
 NOT_COMMITTED = "Ignored files (.env, node_modules) and uncommitted edits will be missing."
 
@@ -125,7 +126,8 @@ def _worktree_removed(state: WorktreeState, place: Place, seen: Seen, target: Ta
     if isinstance(at_path, FolderSeen) and at_path.kind == "file":
         obstacle = {"recreate": f"a file is in the way at {where}", **obstacle}
     entry = registered_entry(place, _here(seen, target))
-    lost = _kept(place, entry, seen, target)
+    lost, way_out = _kept(place, entry, seen, target)
+    commands = {"recreate": way_out} if lost and "recreate" not in obstacle else {}
     if lost:
         obstacle = {"recreate": lost, **obstacle}
     other = holder(state, place, seen)
@@ -144,6 +146,7 @@ def _worktree_removed(state: WorktreeState, place: Place, seen: Seen, target: Ta
             "relink": f"{state.branch} is checked out there.",
         },
         not_possible=obstacle,
+        commands=commands,
     )
 
 
@@ -167,38 +170,42 @@ def _last_on(state: WorktreeState, entry: WorktreeEntry | None) -> str:
     return f" It was on {entry.branch} ({short_sha(entry.sha)}) at last; that stays as it is."
 
 
-def _kept(place: Place, entry: WorktreeEntry | None, seen: Seen, target: Target) -> str:
-    """Why what git keeps of the deleted work tree must not be replaced; empty when nothing would be
-    lost with it."""
+def _kept(
+    place: Place, entry: WorktreeEntry | None, seen: Seen, target: Target
+) -> tuple[str, tuple[str, ...]]:
+    """Why what git keeps of the deleted work tree must not be replaced, and a command that saves it;
+    both empty when nothing would be lost with it."""
     if entry is None:
-        return ""
+        return "", ()
     if entry.locked is not None:
         why = f" ({one_line(entry.locked)})" if entry.locked else ""
-        return f"git keeps it locked{why}. Free it with `git worktree unlock {shlex.quote(place.top)}`"
+        return f"git keeps it locked{why}. Free it first", (BY_HAND, "worktree", "unlock", place.top)
     anchor = target.here.root
     kept = seen.get(RegistrationProbe(anchor, entry.path))
     loose = is_loose(anchor, entry.sha, seen) if entry.branch is None and entry.sha else False
     if not isinstance(kept, RegistrationSeen) or loose is None:
-        return "what git keeps of it could not be looked at"
+        return "what git keeps of it could not be looked at", ()
     if kept.used_by is not None:
         moved = short_path(kept.used_by, *target.here.homes)
-        return f"it was moved to {moved}. Run `git worktree repair` there, and resume there"
+        repair = (BY_HAND, "-C", kept.used_by, "worktree", "repair")
+        return f"it was moved to {moved}. Tell git, and resume there", repair
     if kept.in_progress:
-        return f"a {operation_name(kept.in_progress)} was half finished there, and would be lost"
+        return f"a {operation_name(kept.in_progress)} was half finished there, and would be lost", ()
     if loose:
         commit = short_sha(entry.sha)
-        keep = f"Keep it with `git branch NAME {commit}`"
-        return f"its commit {commit} is on no branch, and would be lost. {keep}"
+        keep = (BY_HAND, "branch", f"kept-{commit}", commit)
+        return f"its commit {commit} is on no branch, and would be lost. Give it a branch", keep
     if kept.staged:
-        return "changes that were staged there would be lost"
-    return ""
+        return "changes that were staged there would be lost", ()
+    return "", ()
 
 
 def _kept_facts(place: Place, seen: Seen, target: Target) -> str:
     entry = registered_entry(place, _here(seen, target))
     if entry is None:
         return ""
-    return f"{entry.branch or entry.sha}: {_kept(place, entry, seen, target)}"
+    lost, _ = _kept(place, entry, seen, target)
+    return f"{entry.branch or entry.sha}: {lost}"
 
 
 def _lost(state: WorktreeState, place: Place, seen: Seen, target: Target) -> Wording:

@@ -70,7 +70,7 @@ def resume(record: Record, subsystems: Sequence[Subsystem[Any]], context: Restor
         context=context,
         order=in_restore_order(subsystems),
         interview=Interview(context=context),
-        ledger=Ledger(restore_id=context.restore_id),
+        ledger=Ledger(restore_id=context.restore_id, homes=context.here.homes),
         target=Target(here=context.here, recorded_root=record.states[PLACE].root),
     )
     ended = yield from _settle(session)

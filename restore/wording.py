@@ -51,9 +51,15 @@ def failure_words(reason: str, *homes: str) -> str:
     if kind != "failed":
         return ""
     words = OBJECT_ID.sub(lambda found: short_sha(found.group()), why)
-    for home in filter(None, homes):
-        words = words.replace(f"{home}/", "~/")
-    return words.rstrip(".")
+    return with_short_paths(words, *homes).rstrip(".")
+
+
+def with_short_paths(text: str, *homes: str) -> str:
+    """The text with the home folder as `~` wherever a path in it begins there."""
+    for home in homes:
+        if home not in ("", "/"):
+            text = re.sub(rf"(?<![^\s“\"'(]){re.escape(home)}(?=/)", "~", text)
+    return text
 
 
 def count(number: int, noun: str, plural: str | None = None) -> str:

@@ -58,17 +58,22 @@ def choice_lines(drift: Drift, names: dict[str, str], indent: str = "  ") -> lis
         else:
             lines.append(Line(head, choice.label))
             lines += [Line(" " * start, note, "dim")] if note else []
+        lines += command_lines(choice, " " * start)
     return lines
+
+
+def command_lines(choice: Choice, head: str) -> list[Line]:
+    """What makes the choice possible, to be copied."""
+    return [Line(head, typed(*choice.command), copied=True)] if choice.command else []
 
 
 def why_lines(drift: Drift) -> list[Line]:
     """The reason, what each choice does, and what happens with nobody to ask."""
     lines = [Line("        ", drift.reason)] if drift.reason else []
-    lines += [
-        Line("        ", f"{choice.label}: {choice.not_possible or choice.detail}")
-        for choice in drift.choices
-        if choice.not_possible or choice.detail
-    ]
+    for choice in drift.choices:
+        if choice.not_possible or choice.detail:
+            lines.append(Line("        ", f"{choice.label}: {choice.not_possible or choice.detail}"))
+            lines += command_lines(choice, "        ")
     alone = next((choice.label for choice in drift.choices if choice.id == drift.unattended), None)
     with_nobody = "it is left as it is" if drift.unattended == STOP or alone is None else f"“{alone}”"
     return [*lines, Line("        ", f"With nobody to ask: {with_nobody}.")]

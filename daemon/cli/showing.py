@@ -193,10 +193,16 @@ def _tokens(tokens: TokensView) -> str:
 
 
 def _runs(thread: ThreadReadResult, reader: Reader) -> Iterable[Line]:
-    for number, run in enumerate(thread.runs, 1):
+    number = 0
+    for place, run in enumerate(thread.runs):
+        number += run.taken_up
         ended = f", ended: {run.ended}" if run.ended else ""
-        text = f"run {number} began {reader.when(run.started_at)} ({run.reason}){ended}"
-        yield row("Runs" if number == 1 else "", "", text)
+        when = reader.when(run.started_at)
+        if run.taken_up:
+            text = f"run {number} began {when} ({run.reason}){ended}"
+        else:
+            text = f"made ready {when}, not taken up by the agent"
+        yield row("Runs" if place == 0 else "", "" if run.taken_up else QUIET, text)
 
 
 def _record(thread: ThreadReadResult, reader: Reader) -> Iterable[Line]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from resumed.protocol.restore import Outcome, Severity, Status
 from resumed.protocol.restore import RestoreReport as Report
 from resumed.protocol.resume import DriftCheckParams, DriftCheckResult
+from tests.support.killed_agent import listed, read
 from tests.support.workspace import choosing, client, resume, resume_unattended
 from tests.support.world import Work, inhabited
 
@@ -69,6 +70,20 @@ async def test_what_was_lost_by_staying_on_another_branch_stays_lost(tmp_path: P
         repository.git("switch", "--quiet", "fix/payment")
         back, _ = await resume(folder, thread, stay)
         assert back.outcome is Outcome.RESTORED, back.headline
+
+
+async def test_a_run_that_no_agent_took_up_has_no_number(tmp_path: Path) -> None:
+    with inhabited(tmp_path) as world:
+        world.scratch()
+        thread = world.codex("v171_on_request_two_turns")
+        folder = world.serve("repo")
+        reports = [await resume_unattended(folder, thread) for _ in range(2)]
+        assert [report.run for report in reports] == [2, 2]
+        assert [run.taken_up for run in (await read(folder, thread)).runs] == [True, False, False]
+        assert [row.runs for row in (await listed(folder)).threads] == [1]
+        world.goes_on(thread)
+        assert [run.taken_up for run in (await read(folder, thread)).runs] == [True, False, True]
+        assert (await resume_unattended(folder, thread)).run == 3
 
 
 async def test_a_folder_without_a_repository_is_ready_as_it_was_left(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 import pytest
 
 from resumed.restore.applying import Ledger, apply_step, roll_back
@@ -135,6 +136,15 @@ def test_what_cannot_be_undone_is_said_and_the_rest_is_undone() -> None:
         "RemoveWorktree",
         "undone 1",
     ]
+
+
+def test_reasons_name_the_home_folder_as_people_do() -> None:
+    kept = msgspec.structs.replace(ledger(), homes=("/home/kim",))
+    drive(apply_step(kept, step()))
+    stuck, _ = drive(roll_back(kept), performs=[NotPerformed("/home/kim/wx holds files")])
+    assert stuck == ("“Make it” could not be undone: ~/wx holds files.",)
+    failed, _ = drive(apply_step(kept, step()), performs=[NotPerformed("/home/kim/wx is a file")])
+    assert failed == "~/wx is a file"
 
 
 @pytest.mark.parametrize("refusal", [[], [NotPerformed("no")]])

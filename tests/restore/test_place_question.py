@@ -231,8 +231,9 @@ def test_a_locked_work_tree_is_not_offered_before_it_is_unlocked(locked: str, wh
     story, root = SITUATIONS[DriftKind.WORKTREE_REMOVED]()
     story.payments.trees[linked_path()].locked = locked
     asked = question(story, root)
-    obstacle = choice(asked, "recreate").not_possible
-    assert obstacle == f"{why} it with `git worktree unlock {linked_path()}`"
+    recreate = choice(asked, "recreate")
+    assert recreate.not_possible == f"{why} it first"
+    assert recreate.command == ("git", "worktree", "unlock", linked_path())
     assert asked.suggested == "readOnly"
     story.payments.trees[linked_path()].locked = None
     assert question(story, root).facts != asked.facts

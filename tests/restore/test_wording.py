@@ -15,6 +15,7 @@ from resumed.restore.wording import (
     short_path,
     short_sha,
     visible,
+    with_short_paths,
 )
 
 
@@ -94,6 +95,13 @@ def test_counts(number: int, noun: str, plural: str | None, words: str) -> None:
 )
 def test_lists(names: list[str], words: str) -> None:
     assert listed(names) == words
+
+
+def test_paths_in_a_text_begin_with_the_home_folder_as_a_tilde() -> None:
+    text = "/home/kim/a and “/home/kim/b” hold files, /mnt/home/kim/c and /home/kim-2/d do not"
+    short = "~/a and “~/b” hold files, /mnt/home/kim/c and /home/kim-2/d do not"
+    assert with_short_paths(text, "/home/kim", "") == short
+    assert with_short_paths(text, "/", "") == text
 
 
 def test_one_line_has_one_line() -> None:

@@ -100,6 +100,20 @@ def test_a_choice_that_is_not_possible_is_named_without_its_word() -> None:
     assert "    - never      Without questions" in printed(keyed_lines(question(drift)))
 
 
+def test_a_command_that_makes_a_choice_possible_stands_alone_and_is_never_broken() -> None:
+    unlock = ("git", "worktree", "unlock", f"/srv/{'deep/' * 20}a place")
+    choices = [
+        msgspec.structs.replace(choice, not_possible="it is locked", command=unlock)
+        if choice.id == "never"
+        else choice
+        for choice in NEVER_ASKED.choices
+    ]
+    drift = msgspec.structs.replace(NEVER_ASKED, choices=tuple(choices))
+    line = f'git worktree unlock "/srv/{"deep/" * 20}a place"'
+    for lines in (keyed_lines(question(drift)), question_lines(drift, "1 of 1"), why_lines(drift)):
+        assert [shown.strip() for shown in printed(lines).splitlines()].count(line) == 1
+
+
 def test_the_key_has_a_path_only_where_it_needs_one() -> None:
     first, second = changed_file("a.py"), changed_file("b.py")
     assert key_of(first, (first, NEVER_ASKED)) == "operations.fileChanged"

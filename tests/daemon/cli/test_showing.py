@@ -126,6 +126,9 @@ FULL = msgspec.structs.replace(
     ),
     runs=(
         RunView(session_id="s", started_at="2026-11-30T17:00:00Z", reason="startup", ended="exit"),
+        RunView(
+            session_id="s", started_at="2026-11-30T17:30:00Z", reason="resume", ended=None, taken_up=False
+        ),
         RunView(session_id="s", started_at="2026-11-30T18:00:00Z", reason="resume", ended=None),
     ),
     depends_on="/home/kim/.codex/sessions/rollout.jsonl",
