@@ -1,6 +1,6 @@
 """Asks the questions of a restore on a terminal, one after the other.
 
-Leaving (`q`, the end of input, Ctrl-C) changes nothing, whatever was answered before it.
+Leaving (`q`, Esc, the end of input, Ctrl-C) changes nothing, whatever was answered before it.
 """
 
 import contextlib
@@ -10,8 +10,9 @@ from typing import TextIO
 
 from resumed.daemon.cli.answers import Given, answers_for
 from resumed.daemon.cli.failures import Failure
+from resumed.daemon.cli.keyboard import typed_line
 from resumed.daemon.cli.paper import CARE, QUIET, Line, Paper
-from resumed.daemon.cli.questions import difference_lines, question_lines, why_lines
+from resumed.daemon.cli.questions import command_lines, difference_lines, question_lines, why_lines
 from resumed.protocol.restore import Answer, Answers, Choice, Drift, Question
 from resumed.restore.asking import problem
 from resumed.restore.drift import CANCEL, READ_ONLY
@@ -104,7 +105,8 @@ class Asker:
             self._paper.show([_note(f"Type a number from 1 to {len(drift.choices)}, or d, w or q.")])
             return None
         if choice.not_possible is not None:
-            self._paper.show([Line(f"  {CARE} ", f"Not possible yet: {choice.not_possible}.")])
+            why = Line(f"  {CARE} ", f"Not possible yet: {choice.not_possible}.")
+            self._paper.show([why, *command_lines(choice, "    ")])
             return None
         word = None
         if choice.typed is not None:
@@ -116,12 +118,12 @@ class Asker:
         return answer
 
     def _read(self, prompt: str) -> str:
-        """Return the line typed behind a prompt. Raises `Left` at the end of input."""
+        """Return the line typed behind a prompt. Raises `Left` at the end of input and at Esc."""
         self._paper.prompt(prompt)
-        typed = self._typing.readline()
-        if not typed:
+        line = typed_line(self._typing)
+        if line is None:
             raise Left
-        return typed.strip()
+        return line
 
 
 def _prompt(drift: Drift, default: Choice | None, for_all: Choice | None, alike: list[Drift]) -> str:

@@ -268,16 +268,20 @@ def test_questions_are_asked_on_a_terminal(workspace: Path) -> None:
     assert "-s danger-full-access -a on-request" in terminal.seen
 
 
-@pytest.mark.parametrize("leave", ["q", "end", "interrupt"])
+@pytest.mark.parametrize("leave", ["q", "escape", "end", "interrupt"])
 def test_leaving_changes_nothing(workspace: Path, leave: str) -> None:
     before = every_byte(workspace)
     with Terminal(workspace, "resume", "kill") as terminal:
         terminal.wait_for(CHOOSE)
         terminal.enter("1")
         terminal.wait_for(CHOOSE)
-        {"q": lambda: terminal.enter("q"), "end": terminal.end_input, "interrupt": terminal.interrupt}[
-            leave
-        ]()
+        keys = {
+            "q": lambda: terminal.enter("q"),
+            "escape": terminal.escape,
+            "end": terminal.end_input,
+            "interrupt": terminal.interrupt,
+        }
+        keys[leave]()
         assert terminal.exit_code() == 4
     assert "- Left as it is. Nothing was changed or started.\n" in terminal.seen
     assert "Traceback" not in terminal.seen

@@ -111,6 +111,10 @@ class Terminal:
         """Type a line."""
         self._child.sendline(text)
 
+    def escape(self) -> None:
+        """Type Esc alone."""
+        self._child.send("\x1b")
+
     def end_input(self) -> None:
         """Type Ctrl-D."""
         self._child.sendeof()

@@ -1,0 +1,65 @@
+"""A line that a person types. On a terminal Esc ends it at once; the terminal itself does the editing."""
+
+import contextlib
+import os
+import select
+import termios
+from collections.abc import Iterator
+from typing import TextIO
+
+_ESCAPE = b"\x1b"
+_KEY_SECONDS = 0.05
+_CONTROL_CHARACTERS, _LOCAL_FLAGS = 6, 3
+
+
+def typed_line(typing: TextIO) -> str | None:
+    """The next line without the space around it; `None` at the end of input, and where Esc was typed.
+
+    Blocks. Keys that a terminal writes as Esc and more, such as the arrows, are left out."""
+    if not typing.isatty():
+        line = typing.readline()
+        return line.strip() if line else None
+    descriptor, said = typing.fileno(), b""
+    with _escape_ends_the_line(descriptor):
+        while not said.endswith(b"\n"):
+            piece = os.read(descriptor, 4096)
+            if piece == b"" or (piece.endswith(_ESCAPE) and _is_alone(descriptor)):
+                return None
+            said += piece.removesuffix(_ESCAPE)
+    return said.decode("utf-8", "replace").strip()
+
+
+@contextlib.contextmanager
+def _escape_ends_the_line(descriptor: int) -> Iterator[None]:
+    before = termios.tcgetattr(descriptor)
+    within = termios.tcgetattr(descriptor)
+    within[_CONTROL_CHARACTERS][termios.VEOL] = _ESCAPE
+    termios.tcsetattr(descriptor, termios.TCSANOW, within)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(descriptor, termios.TCSANOW, before)
+
+
+def _is_alone(descriptor: int) -> bool:
+    """Whether nothing followed Esc at once. What did is the rest of another key, and is dropped."""
+    lines = termios.tcgetattr(descriptor)
+    keys = termios.tcgetattr(descriptor)
+    # What is not a whole line yet can only be seen while lines are not waited for.
+    keys[_LOCAL_FLAGS] &= ~termios.ICANON
+    termios.tcsetattr(descriptor, termios.TCSANOW, keys)
+    try:
+        kind = _next_byte(descriptor)
+        if kind == b"[":
+            while (last := _next_byte(descriptor)) and not b"@" <= last <= b"~":
+                pass
+        elif kind == b"O":
+            _next_byte(descriptor)
+        return kind not in (b"[", b"O")
+    finally:
+        termios.tcsetattr(descriptor, termios.TCSANOW, lines)
+
+
+def _next_byte(descriptor: int) -> bytes:
+    """The next byte of a key; empty when none comes at once."""
+    return os.read(descriptor, 1) if select.select([descriptor], [], [], _KEY_SECONDS)[0] else b""
