@@ -37,4 +37,4 @@ async def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     verb = AddWorktree(repository=str(project.root), path="/proc/here/new", sha=project.head())
     outcome = await perform(verb)
     assert isinstance(outcome, NotPerformed)
-    assert outcome.reason.startswith("the system refused: ")
+    assert outcome.reason.startswith("git could not make the folder: could not create leading directories")
