@@ -36,9 +36,11 @@ class Folders(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Surroundings:
-    """Answers for one workspace root; what a commit look-up said is remembered."""
+    """Answers for one workspace root; what a commit look-up said is remembered. `registry` is the folder
+    where git registers the linked work trees here, once it was looked for and is known."""
 
     def __init__(self, root: str, git: Git) -> None:
+        self.registry: str | None = None
         self._root = root
         self._git = git
         self._ours: dict[tuple[str, str], bool] = {}
@@ -54,6 +56,7 @@ class Surroundings:
         if not isinstance(repository, RepositorySeen):
             alone = Folders(project=(self._root,), worktrees=())
             return await asyncio.to_thread(_with_other_names, alone, {place.root for place in places})
+        self.registry = os.path.join(repository.common_dir, "worktrees")
         others = tuple(entry.path for entry in repository.worktrees if entry.path != self._root)
         here = Folders(project=(self._root,), worktrees=others)
         known = await asyncio.to_thread(_with_other_names, here, {place.root for place in places})

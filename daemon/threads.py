@@ -11,8 +11,9 @@ from typing import TypeVar
 
 import msgspec
 
-from resumed.daemon import records, scanning, thread_rows
+from resumed.daemon import freshness, records, scanning, thread_rows
 from resumed.daemon.agents.agent import Agent
+from resumed.daemon.finding import one_of
 from resumed.daemon.ports import processes
 from resumed.daemon.ports.clock import Clock
 from resumed.daemon.refusals import nothing_readable
@@ -79,6 +80,8 @@ class Threads:
         self._folders = Folders(project=(self.root,), worktrees=())
         self._refreshing: asyncio.Task[None] | None = None
         self._refreshed_at = float("-inf")
+        self._watched: frozenset[str] = frozenset()
+        self._marked: tuple[freshness.Marks, freshness.Marks] | None = None
         boot, namespace, _, started = processes.owner().split(":")
         self._process = (boot, namespace, started)
 
@@ -132,24 +135,10 @@ class Threads:
             return row
         await self.refresh()
         rows = await self._mended(lambda: self._store.index.rows_matching(text))
-        wanted = text.strip().casefold()
-        exact = [row for row in rows if wanted in (row.thread_id, row.name.casefold())]
-        here = [row for row in (exact or rows) if self._folders.group(row.root) != ELSEWHERE]
-        for choice in (exact, here, list(rows)):
-            if len(choice) == 1:
-                return choice[0]
         if not rows:
-            raise ResumedError(
-                ErrorCode.THREAD_NOT_FOUND,
-                f"There is no conversation “{text}”.",
-                "resumed threads --all lists them.",
-            )
-        raise ResumedError(
-            ErrorCode.THREAD_AMBIGUOUS,
-            f"“{text}” fits {len(rows)} conversations.",
-            "Give more of the name, or the id.",
-            candidates=tuple(f"{row.thread_id} {row.name}" for row in rows[:10]),
-        )
+            await self.look_again()
+            rows = await self._mended(lambda: self._store.index.rows_matching(text))
+        return one_of(rows, text, self._folders, self.refreshing)
 
     async def record(self, thread_id: str) -> Record:
         """Read and fold one thread. Raises as `built`."""
@@ -208,14 +197,25 @@ class Threads:
 
     async def changed(self, thread_id: str) -> None:
         """Bring one thread's row up to date, and tell."""
-        await self._tell((await self._update(thread_id, []))[1])
+        _, row = await self._update(thread_id, [])
+        if self._folders.group(row.root) == ELSEWHERE:
+            # A restore may have made the work tree that it is in now.
+            self._folders = await self._surroundings.folders(await self._mended(self._store.index.places))
+        await self._tell(row)
 
     async def refresh(self) -> None:
         """Bring the index up to date, waiting for it a short while at most. Never fails: what failed is
         in the notes."""
+        if self.refreshing:
+            # It may have begun before what is asked about was there.
+            await asyncio.wait({self._refresh_task()}, timeout=WAIT_SECONDS)
+            if self.refreshing:
+                return
         if self._generation != self._store.index.generation:
             self._refreshed_at = float("-inf")
-        if self._clock.monotonic() - self._refreshed_at < FRESH_SECONDS:
+        is_recent = self._clock.monotonic() - self._refreshed_at < FRESH_SECONDS
+        # Where there are no files, it is not known which folders the first would come to.
+        if is_recent and self._files and await asyncio.to_thread(self._marks) == self._marked:
             return
         await asyncio.wait({self._refresh_task()}, timeout=WAIT_SECONDS)
 
@@ -264,6 +264,11 @@ class Threads:
             return False
         return (holder.boot_id, holder.pid_namespace, holder.process_started_at) != self._process
 
+    def _marks(self) -> tuple[freshness.Marks, freshness.Marks]:
+        """What shows on disk that threads or work trees came or went."""
+        registry = self._surroundings.registry
+        return freshness.marks(self._watched), freshness.registered(registry)
+
     def _refresh_task(self) -> "asyncio.Task[None]":
         if self._refreshing is None or self._refreshing.done():
             self._refreshing = asyncio.create_task(self._refresh())
@@ -291,6 +296,7 @@ class Threads:
             self._generation = index.generation
             self._files = {cursor.path: cursor for cursor in await index.files()}
             self._file_notes = await asyncio.to_thread(scanning.damage_notes, [*self._files.values()])
+        before = await asyncio.to_thread(self._marks)
         found = await asyncio.to_thread(
             scanning.scan, self._store.layout, [*self._agents.values()], dict(self._files)
         )
@@ -316,6 +322,9 @@ class Threads:
         self._cut_off = await self._restores_cut_off()
         self.count = (await index.counts()).threads
         self._refreshed_at = self._clock.monotonic()
+        self._marked = before
+        ours = (str(self._store.layout.home / name) for name in ("threads", "sessions"))
+        self._watched = freshness.watched(self._files).union(ours)
         await self._tell(*new)
 
     async def _restores_cut_off(self) -> dict[str, str]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from resumed.protocol.restore import Outcome, Severity, Status
 from resumed.protocol.restore import RestoreReport as Report
 from resumed.protocol.resume import DriftCheckParams, DriftCheckResult
+from resumed.protocol.threads import ThreadListParams, ThreadListResult, ThreadUpdated
 from tests.support.killed_agent import listed, read
 from tests.support.workspace import choosing, client, resume, resume_unattended
 from tests.support.world import Work, inhabited
@@ -133,3 +134,24 @@ async def test_a_file_that_the_agent_edits_again_is_an_ordinary_one(tmp_path: Pa
         _, person = await resume(folder, thread)
         asked = [drift.path for question in person.asked for drift in question.drifts]
         assert "rounding.py" in asked
+
+
+async def test_a_folder_that_a_restore_made_is_one_of_the_project_when_it_is_answered(tmp_path: Path) -> None:
+    with inhabited(tmp_path) as world:
+        repository = world.payments()
+        thread = await world.work("payments")
+        repository.git("switch", "--quiet", "main")
+        folder = world.serve("payments")
+        async with client(folder) as connection:
+            before: ThreadListResult = await connection.call("thread/list", ThreadListParams())
+        assert [row.group for row in before.threads] == ["project"]
+        report, person = await resume(folder, thread, choosing(branchDiffers="newWorktree"))
+        assert report.outcome is Outcome.RESTORED, report.headline
+        async with client(folder) as connection:
+            after: ThreadListResult = await connection.call("thread/list", ThreadListParams())
+        assert report.launch is None
+        assert [(row.group, row.root) for row in after.threads] == [
+            ("worktree", f"{repository.root}.fix-payment")
+        ]
+        told = [each.summary.group for _, each in person.told if isinstance(each, ThreadUpdated)]
+        assert told == ["worktree"]

@@ -151,6 +151,12 @@ def test_no_id_is_shown_where_there_is_a_name() -> None:
     assert str(FULL.native_id) not in text
 
 
+def test_a_restore_that_was_cut_off_is_said() -> None:
+    text = printed(thread_lines(msgspec.structs.replace(EMPTY, state="unfinished"), "t", READER))
+    assert text.startswith("“Untitled” (my-agent), restore cut off\n")
+    assert "             ! a restore was cut off; the next Resume settles it first\n" in text
+
+
 def test_many_files_are_cut_short() -> None:
     files = tuple(FileView(path=f"f{n}", change="update") for n in range(30))
     text = printed(thread_lines(msgspec.structs.replace(EMPTY, files=files), "x", READER))
