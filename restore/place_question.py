@@ -16,15 +16,17 @@ from resumed.restore.place_names import branch_moved, branch_moved_row, folder_l
 from resumed.restore.probes import (
     FolderProbe,
     FolderSeen,
+    NoRepository,
     RegistrationProbe,
     RegistrationSeen,
     RepositoryProbe,
     RepositorySeen,
     Seen,
+    Unseen,
     WorktreeEntry,
 )
 from resumed.restore.subsystem import Target
-from resumed.restore.wording import one_line, operation_name, short_path, short_sha
+from resumed.restore.wording import failure_words, one_line, operation_name, short_path, short_sha
 
 BY_HAND = "git"
 """Begins a command that is only shown: a person runs it, we never do."""
@@ -223,13 +225,16 @@ def _lost(state: WorktreeState, place: Place, seen: Seen, target: Target) -> Wor
         if place.certain
         else (
             "Which repository is at that place is not known.",
-            f"{where} could not be compared with the repository that it ran in.",
+            f"{where} could not be compared with the repository that it ran in{_why(state, seen, target)}.",
         ),
     }.get(
         place.kind or DriftKind.GONE,
         ("The folder it ran in is gone.", f"{where} is not there.")
         if place.certain
-        else ("The folder it ran in could not be looked at.", f"What is at {where} is not known."),
+        else (
+            "The folder it ran in could not be looked at.",
+            f"What is at {where} is not known{_why(state, seen, target)}.",
+        ),
     )
     labels = {}
     details, obstacle = {}, {}
@@ -243,6 +248,14 @@ def _lost(state: WorktreeState, place: Place, seen: Seen, target: Target) -> Wor
     return Wording(title=title, reason=reason, labels=labels, details=details, not_possible=obstacle)
 
 
+def _why(state: WorktreeState, seen: Seen, target: Target) -> str:
+    """Why a look at the recorded folder failed, behind a colon; empty where that is not known."""
+    looks = (seen.get(FolderProbe(state.root)), seen.get(RepositoryProbe(state.root)))
+    failed = (look.reason for look in looks if isinstance(look, Unseen))
+    words = next(filter(None, (failure_words(reason, *target.here.homes) for reason in failed)), "")
+    return f": {words}" if words else ""
+
+
 def _lost_folder(state: WorktreeState, seen: Seen) -> str:
     """The folder that is not as recorded: the whole place, or only where it worked inside it."""
     return state.root if is_gone(state.root, seen) or not is_gone(state.cwd, seen) else state.cwd
@@ -254,16 +267,18 @@ def _differences(
     homes = target.here.homes
     recorded, now = short_path(_lost_folder(state, seen), *homes), short_path(target.here.root, *homes)
     rows = [Difference(what="folder", recorded=recorded, now=now)]
+    looked = isinstance(seen.get(RepositoryProbe(target.here.root)), RepositorySeen | NoRepository)
+    nothing = "none" if looked else "not known"
     if state.origin or (here and here.origin):
         rows.append(
             Difference(
                 what="repository",
                 recorded=state.origin or "not known",
-                now=(here.origin if here else None) or "none",
+                now=(here.origin or "none") if here else nothing,
             )
         )
     if state.branch or (here and here.branch):
-        head = head_now(here) if here else "none"
+        head = head_now(here) if here else nothing
         rows.append(Difference(what="branch", recorded=head_then(state), now=head))
     if place.kind is DriftKind.WORKTREE_REMOVED:
         rows += branch_moved_row(state, place, seen)
