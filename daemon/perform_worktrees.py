@@ -139,6 +139,8 @@ async def _nothing_kept(tools: Tools, base: RepositorySeen, entry: WorktreeEntry
         raise Refused(f"a {kept.in_progress} was half finished in {where}")
     if kept.staged:
         raise Refused(f"changes that were staged in {where} would be lost")
+    if kept.references:
+        raise Refused(f"references that only the work tree of {where} has would be lost")
     if entry.branch is None and entry.sha and (await tools.git.loose(base.top_level, entry.sha)).loose:
         raise Refused(f"the commit {entry.sha[:7]} of {where} is on no branch")
 

@@ -18,7 +18,6 @@ from resumed.daemon.storage.reader import Position
 from resumed.daemon.storage.streams import Streams
 from resumed.protocol.errors import ErrorCode, ResumedError
 from resumed.restore.effects import NotPerformed, Performed
-from resumed.restore.events import EVENT_TYPES
 from resumed.restore.events.envelope import Event, Payload
 from resumed.restore.events.journal import RestoreClosed, RestoreStep
 from resumed.restore.events.session import SessionEnded, SessionMeta
@@ -162,6 +161,8 @@ class Recoverer:
         stuck, undone = [*recovery.stuck, *recovery.notes], []
         place_stays = recovery.place_stays
         for n, verb in recovery.undo:
+            begun = RestoreStep(restore_id=restore.restore_id, n=n, state="undoing")
+            await self._append(session_id, begun)
             reply = await self._performer.perform(verb)
             if isinstance(reply, NotPerformed):
                 stuck.append(f"{restore.steps[n - 1].title} could not be undone: {_short(reply.reason)}")
@@ -171,8 +172,7 @@ class Recoverer:
             undone.append(f"A restore that was cut off was taken back first: {restore.steps[n - 1].title}.")
         report: dict[str, object] = {"stuck": stuck} if stuck else {}
         closed = RestoreClosed(restore_id=restore.restore_id, outcome="rolledBack", report=report)
-        records = place_records(restore.steps) if place_stays else ()
-        left = (msgspec.convert(fields, EVENT_TYPES[name]) for name, fields in records)
+        left = place_records(restore.steps) if place_stays else ()
         await self._append(session_id, closed, *left, at=cut_off_at)
         await self._append(session_id, SessionEnded(reason="rolledBack", clean=False))
         return [*undone, *stuck]

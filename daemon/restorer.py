@@ -178,9 +178,9 @@ class _Performing:
                 return await self._restorer._observer.observe(probes)
             case Ask():
                 return await self._ask(effect)
-            case Journal(payload):
+            case Journal(payload, more):
                 passage("journal")
-                await self._append(payload)
+                await self._append(payload, *more)
                 passage("journal")
                 return None
             case Perform(verb):

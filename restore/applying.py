@@ -72,6 +72,7 @@ def roll_back(ledger: Ledger) -> Generator[Effect, Any, tuple[str, ...]]:
     for done in reversed(ledger.done):
         if done.step.undo is None:
             continue
+        yield Journal(RestoreStep(restore_id=ledger.restore_id, n=done.n, state="undoing"))
         reply: Performed | NotPerformed = yield Perform(done.step.undo)
         if isinstance(reply, NotPerformed):
             reason = with_short_paths(reply.reason.rstrip("."), *ledger.homes)

@@ -41,11 +41,13 @@ class Cancelled(msgspec.Struct, frozen=True):
 
 
 class Journal(msgspec.Struct, frozen=True):
-    """Make this event durable in the new run's stream before anything else. Reply: `None`.
+    """Make this event, and those after it in the same write, durable in the new run's stream before
+    anything else. Reply: `None`.
 
     Failing to do so raises in the daemon and ends the conversation: nothing more is done."""
 
     payload: Payload
+    more: tuple[Payload, ...] = ()
 
 
 class Perform(msgspec.Struct, frozen=True):

@@ -6,17 +6,20 @@ made and which edits it lacks stay on record: behind the end of the restore, whi
 
 from collections.abc import Iterable
 
-from resumed.restore.events.envelope import Event
+import msgspec
+
+from resumed.restore.events import EVENT_TYPES
+from resumed.restore.events.envelope import Event, Payload
 from resumed.restore.events.journal import RestoreClosed
 from resumed.restore.events.session import StateInvalidated, WorktreeBound
 from resumed.restore.steps import RecordState, Step
 
 
-def place_records(steps: Iterable[Step]) -> tuple[tuple[str, dict[str, object]], ...]:
-    """What these steps would record of the place: pairs of event type and payload."""
+def place_records(steps: Iterable[Step]) -> tuple[Payload, ...]:
+    """What these steps would record of the place."""
     pairs = (pair for step in steps if isinstance(step.do, RecordState) for pair in step.do.events)
     return tuple(
-        (name, fields)
+        msgspec.convert(fields, EVENT_TYPES[name])
         for name, fields in pairs
         if name == "worktree_bound"
         or (name == "state_invalidated" and fields.get("subsystem") == "operations")

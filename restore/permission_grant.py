@@ -38,7 +38,8 @@ class Ceiling(msgspec.Struct, frozen=True, kw_only=True):
     """The widest that is allowed and that the agent can be started with. `readable` is false when it
     could not be told; then it is the safest, and `problem` says why, for people, where that is known.
     `source` names where it comes from. `startable` are the approvals that the agent can be started
-    with (`None`: all), `declared` is the approval that is allowed, whether it is one of them or not."""
+    with (`None`: all), `declared` and `declared_sandbox` are what is allowed, whether it can be started
+    so or not."""
 
     approval: str
     sandbox: str
@@ -46,6 +47,7 @@ class Ceiling(msgspec.Struct, frozen=True, kw_only=True):
     source: str = ""
     problem: str = ""
     declared: str
+    declared_sandbox: str
     startable: tuple[str, ...] | None = None
 
 
@@ -106,6 +108,7 @@ def ceiling(seen: Seen, target: Target) -> Ceiling:
                 source=observation.source,
                 startable=startable,
                 declared=approval,
+                declared_sandbox=sandbox,
             )
     reason = observation.reason if isinstance(observation, Unseen) else ""
     problem = failure_words(reason, *target.here.homes)
@@ -117,6 +120,7 @@ def ceiling(seen: Seen, target: Target) -> Ceiling:
         problem=problem,
         startable=startable,
         declared=SAFE_APPROVAL,
+        declared_sandbox=SAFE_SANDBOX,
     )
 
 

@@ -20,6 +20,8 @@ from resumed.restore.probes import RepositorySeen, Seen
 from resumed.restore.subsystem import Target
 from resumed.restore.wording import capital, count, listed, operation_name, short_path, short_sha
 
+LOOSE, NOT_KNOWN, NOTHING = "loose", "notKnown", ""
+
 
 def branch_question(kind: DriftKind, state: WorktreeState, place: Place, seen: Seen, target: Target) -> Drift:
     """Another branch, no branch, or the branch is gone."""
@@ -34,7 +36,7 @@ def branch_question(kind: DriftKind, state: WorktreeState, place: Place, seen: S
             labels=_branch_labels(kind, state, place, seen, target),
             details=_branch_details(state, place, seen, target),
             not_possible=_branch_obstacles(kind, state, place, seen, target),
-            suggested="newWorktree" if _loses_commit(place, seen) else None,
+            suggested=None if _loses_commit(place, seen) == NOTHING else "newWorktree",
         ),
         differences=_branch_differences(state, place, seen),
         facts={
@@ -44,7 +46,7 @@ def branch_question(kind: DriftKind, state: WorktreeState, place: Place, seen: S
             "newFolder": free_candidate(state, place, seen) or "",
             "files": "\n".join(target.files_differ or ()),
             "holder": other.top_level if (other := holder(state, place, seen)) is not None else "",
-            "loose": "yes" if _loses_commit(place, seen) else "",
+            "loose": _loses_commit(place, seen),
             "lacking": " ".join(choice for choice, inside in _lacking(state, place, seen).items() if inside),
         },
     )
@@ -101,10 +103,11 @@ def _branch_details(state: WorktreeState, place: Place, seen: Seen, target: Targ
     differ = target.files_differ
     stay = f"{count(len(differ), 'file')} it edited will differ." if differ else ""
     lacking = {choice: folder_lacking(inside) for choice, inside in _lacking(state, place, seen).items()}
-    loses = ""
-    if _loses_commit(place, seen) and place.repository is not None:
-        commit = short_sha(place.repository.sha)
-        loses = f"The commit {commit}, which is there now, is on no branch: git forgets it after a while."
+    commit = short_sha(place.repository.sha) if place.repository is not None else ""
+    loses = {
+        LOOSE: f"The commit {commit}, which is there now, is on no branch: git forgets it after a while.",
+        NOT_KNOWN: f"Whether a branch holds the commit {commit}, which is there now, is not known.",
+    }.get(_loses_commit(place, seen), "")
     on_none = "On no branch. " if state.branch is None else ""
     return {
         "newWorktree": f"{on_none}{here} stays as it is.{lacking['newWorktree']}",
@@ -114,11 +117,14 @@ def _branch_details(state: WorktreeState, place: Place, seen: Seen, target: Targ
     }
 
 
-def _loses_commit(place: Place, seen: Seen) -> bool:
-    """Whether a switch would leave a commit behind that nothing else holds, as far as was seen."""
+def _loses_commit(place: Place, seen: Seen) -> str:
+    """Whether a switch would leave a commit behind that nothing else holds: `LOOSE`, `NOT_KNOWN` or
+    `NOTHING`."""
     repository = place.repository
-    detached = repository is not None and repository.detached
-    return detached and repository is not None and bool(is_loose(place.anchor, repository.sha, seen))
+    if repository is None or not repository.detached or repository.sha is None:
+        return NOTHING
+    loose = is_loose(place.anchor, repository.sha, seen)
+    return {True: LOOSE, False: NOTHING, None: NOT_KNOWN}[loose]
 
 
 def _lacking(state: WorktreeState, place: Place, seen: Seen) -> dict[str, str]:
@@ -145,7 +151,9 @@ def _branch_obstacles(
     taken = ""
     if branch is not None and branch.checked_out_at is not None:
         where = short_path(branch.checked_out_at, *target.here.homes)
-        taken = f"{state.branch} is checked out in {where}"
+        entries = place.repository.worktrees if place.repository is not None else ()
+        is_gone = any(each.gone and each.path == branch.checked_out_at for each in entries)
+        taken = f"{state.branch} is checked out in {where}{', whose folder is gone' if is_gone else ''}"
     if free_candidate(state, place, seen) is None:
         obstacles["newWorktree"] = NO_NAME
     elif taken:

@@ -132,6 +132,9 @@ def _worktree_removed(state: WorktreeState, place: Place, seen: Seen, target: Ta
     commands = {"recreate": way_out} if lost and "recreate" not in obstacle else {}
     if lost:
         obstacle = {"recreate": lost, **obstacle}
+    if _half_finished(place, entry, seen, target):
+        # Git counts the branch that it began on as taken.
+        obstacle = {**dict.fromkeys(labels, lost), **obstacle}
     other = holder(state, place, seen)
     if other is not None:
         labels["relink"] = f"Use {short_path(other.top_level, *homes)} from now on"
@@ -172,6 +175,11 @@ def _last_on(state: WorktreeState, entry: WorktreeEntry | None) -> str:
     return f" It was on {entry.branch} ({short_sha(entry.sha)}) at last; that stays as it is."
 
 
+def _half_finished(place: Place, entry: WorktreeEntry | None, seen: Seen, target: Target) -> bool:
+    kept = seen.get(RegistrationProbe(target.here.root, entry.path)) if entry is not None else None
+    return isinstance(kept, RegistrationSeen) and kept.in_progress is not None
+
+
 def _kept(
     place: Place, entry: WorktreeEntry | None, seen: Seen, target: Target
 ) -> tuple[str, tuple[str, ...]]:
@@ -199,6 +207,8 @@ def _kept(
         return f"its commit {commit} is on no branch, and would be lost. Give it a branch", keep
     if kept.staged:
         return "changes that were staged there would be lost", ()
+    if kept.references:
+        return "references that only it has would be lost", ()
     return "", ()
 
 

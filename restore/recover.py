@@ -106,7 +106,8 @@ def recover(restore: Unfinished, seen: Seen) -> Recovery:
         step = restore.steps[n - 1]
         if restore.states[n] == "undone" or step.undo is None or isinstance(step.do, RecordState):
             continue
-        if all(holds(condition, seen) for condition in step.ensures):
+        if restore.states[n] == "undoing" or all(holds(condition, seen) for condition in step.ensures):
+            # An undo is of several parts. Cut off between them it looks like neither, or like before.
             undo.append((n, step.undo))
         elif not all(holds(condition, seen) for condition in step.expects):
             stuck.append(f"“{step.title}” is neither as before nor as after; it was left as it is.")

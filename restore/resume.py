@@ -15,7 +15,7 @@ from resumed.restore.applying import Ledger, apply_step, roll_back
 from resumed.restore.asking import Interview, Stopped, interview
 from resumed.restore.context import RestoreContext
 from resumed.restore.drift import PLACE
-from resumed.restore.effects import Effect, Journal, Observe, Perform, PlanLaunch
+from resumed.restore.effects import Effect, Journal, Observe, PlanLaunch
 from resumed.restore.events.journal import RestoreClosed, RestorePlanned
 from resumed.restore.launch import launch_facts
 from resumed.restore.left_place import place_records
@@ -25,7 +25,6 @@ from resumed.restore.place_looks import later_probes
 from resumed.restore.probes import Seen
 from resumed.restore.report import Findings, build_report
 from resumed.restore.snapshot import Record
-from resumed.restore.steps import RecordState
 from resumed.restore.subsystem import Choices, Restoration, Subsystem, Target
 
 Conversation = Generator[Effect, Any, RestoreReport]
@@ -298,14 +297,12 @@ def _close(
         facts = launch_facts(session.record, session.seen, session.choices(), session.target)
         plan: LaunchPlan | None = (yield PlanLaunch(facts)) if facts is not None else None
         report = msgspec.structs.replace(report, launch=plan)
-    yield Journal(
-        RestoreClosed(
-            restore_id=session.context.restore_id,
-            outcome=report.outcome.value,
-            report=msgspec.to_builtins(report),
-        )
+    closed = RestoreClosed(
+        restore_id=session.context.restore_id,
+        outcome=report.outcome.value,
+        report=msgspec.to_builtins(report),
     )
-    if stuck:
-        steps = (step for s in session.order for step in session.restorations[s.name].steps)
-        yield Perform(RecordState(events=place_records(steps)))
+    steps = (step for s in session.order for step in session.restorations[s.name].steps) if stuck else ()
+    # In one write: once it is closed, nobody looks at what it left again.
+    yield Journal(closed, place_records(steps))
     return report

@@ -55,7 +55,7 @@ def _is_alone(descriptor: int) -> bool:
                 pass
         elif kind == b"O":
             _next_byte(descriptor)
-        return kind not in (b"[", b"O")
+        return not kind
     finally:
         termios.tcsetattr(descriptor, termios.TCSANOW, lines)
 

@@ -1,6 +1,7 @@
 """Tells from a work tree's git dir which operation of git is half finished there."""
 
 import os
+import re
 from dataclasses import dataclass
 
 from resumed.daemon.ports.regular import open_regular
@@ -9,7 +10,7 @@ from resumed.daemon.ports.regular import open_regular
 @dataclass(frozen=True)
 class InProgress:
     """`operation`: merge, rebase, cherryPick, revert, bisect, am or squash; `done` of `total` steps
-    where git tells. `branch` is the branch being rebased."""
+    where git tells. `branch` is the branch being rebased, or that a bisect began on."""
 
     operation: str
     done: int | None = None
@@ -17,6 +18,7 @@ class InProgress:
     branch: str | None = None
 
 
+_OBJECT_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _MARKS = (
     ("MERGE_HEAD", "merge"),
     ("CHERRY_PICK_HEAD", "cherryPick"),
@@ -38,7 +40,7 @@ def in_progress(git_dir: str, pseudo_refs: frozenset[str]) -> InProgress | None:
     if todo is not None:
         return InProgress("revert" if todo.startswith("revert ") else "cherryPick")
     if os.path.exists(os.path.join(git_dir, "BISECT_LOG")):
-        return InProgress("bisect")
+        return InProgress("bisect", branch=_bisected(git_dir))
     if os.path.exists(os.path.join(git_dir, "SQUASH_MSG")):
         return InProgress("squash")
     return None
@@ -70,6 +72,12 @@ def _rebase(git_dir: str) -> InProgress | None:
         total=_number(git_dir, "rebase-apply/last"),
         branch=None if applying else _head_name(git_dir, "rebase-apply/head-name"),
     )
+
+
+def _bisected(git_dir: str) -> str | None:
+    """The branch that a bisect began on; it may have begun on a commit."""
+    began = _line(git_dir, "BISECT_START")
+    return None if began is None or _OBJECT_ID.fullmatch(began) else began
 
 
 def _head_name(git_dir: str, name: str) -> str | None:

@@ -9,6 +9,7 @@ import os
 from resumed.daemon.ports.git_command import GitCommand, GitFailed
 from resumed.daemon.ports.git_place import Place, locate
 from resumed.daemon.ports.git_progress import in_progress
+from resumed.daemon.ports.regular import open_regular
 from resumed.restore.probes import RegistrationSeen
 
 _LOOKED_AT = 500
@@ -24,6 +25,7 @@ async def registration(command: GitCommand, place: Place, path: str) -> Registra
     return RegistrationSeen(
         git_dir=git_dir,
         staged=await _is_staged(command, git_dir),
+        references=await asyncio.to_thread(_has_references, git_dir),
         in_progress=unfinished.operation if unfinished else None,
         used_by=await asyncio.to_thread(_used_by, git_dir, path),
     )
@@ -38,6 +40,10 @@ async def _is_staged(command: GitCommand, git_dir: str) -> bool:
     return compared.code == 1
 
 
+def _has_references(git_dir: str) -> bool:
+    return any(names for _, _, names in os.walk(os.path.join(git_dir, "refs")))
+
+
 def _git_dir(common_dir: str, path: str) -> str | None:
     folder = os.path.join(common_dir, "worktrees")
     try:
@@ -47,7 +53,7 @@ def _git_dir(common_dir: str, path: str) -> str | None:
     for name in names:
         git_dir = os.path.join(folder, name)
         try:
-            with open(os.path.join(git_dir, "gitdir"), "rb") as file:
+            with open_regular(os.path.join(git_dir, "gitdir")) as file:
                 pointer = os.fsdecode(file.read(8192).rstrip(b"\r\n"))
         except (FileNotFoundError, NotADirectoryError):
             continue

@@ -43,7 +43,7 @@ class RestoreAnswered(Payload):
 
 
 class RestoreStep(Payload):
-    """A step of a restore: begun, done, failed or undone."""
+    """A step of a restore: begun, done, failed, undoing (its undo may have been cut off) or undone."""
 
     restore_id: str
     n: int

@@ -41,7 +41,7 @@ class Operations:
     """See the module."""
 
     name: ClassVar[str] = "operations"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     after: ClassVar[tuple[str, ...]] = ("conversation",)
     handles: ClassVar[tuple[type[Payload], ...]] = (
         OperationBegun,

@@ -124,8 +124,8 @@ def _event(limit: Ceiling, granted: Granted) -> dict[str, object]:
         "approval": granted.approval,
         "sandbox": granted.sandbox,
         "mode": granted.mode,
-        "ceiling_approval": limit.approval,
-        "ceiling_sandbox": limit.sandbox,
+        "ceiling_approval": limit.declared,
+        "ceiling_sandbox": limit.declared_sandbox,
     }
 
 

@@ -107,7 +107,7 @@ def test_a_step_whose_effect_is_not_there_is_failed_but_is_undone() -> None:
     kept = ledger()
     result, words = drive(apply_step(kept, step(ensures=True)), seen=[FolderSeen("folder")])
     assert (result, words[-3:]) == ("/w is not as expected", ["look", "failed 1", "told failed 1/2"])
-    assert drive(roll_back(kept)) == ((), ["RemoveWorktree", "undone 1", "told undone 1/2"])
+    assert drive(roll_back(kept)) == ((), ["undoing 1", "RemoveWorktree", "undone 1", "told undone 1/2"])
 
 
 def test_steps_are_undone_last_first_and_records_stay() -> None:
@@ -117,8 +117,10 @@ def test_steps_are_undone_last_first_and_records_stay() -> None:
     stuck, words = drive(roll_back(kept))
     assert stuck == ()
     assert [word for word in words if not word.startswith("told")] == [
+        "undoing 3",
         "RemoveWorktree",
         "undone 3",
+        "undoing 1",
         "RemoveWorktree",
         "undone 1",
     ]
@@ -132,7 +134,9 @@ def test_what_cannot_be_undone_is_said_and_the_rest_is_undone() -> None:
     stuck, words = drive(roll_back(kept), performs=[NotPerformed("it is not clean.")])
     assert stuck == ("“Make it” could not be undone: it is not clean.",)
     assert [word for word in words if not word.startswith("told")] == [
+        "undoing 2",
         "RemoveWorktree",
+        "undoing 1",
         "RemoveWorktree",
         "undone 1",
     ]

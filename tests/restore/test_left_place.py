@@ -36,7 +36,10 @@ def test_only_the_place_counts_and_only_behind_the_end() -> None:
 
 def test_of_a_plan_the_records_of_the_place_are_taken() -> None:
     bound: tuple[str, dict[str, object]] = ("worktree_bound", {"cwd": "/w", "cause": "start"})
-    lost: tuple[str, dict[str, object]] = ("state_invalidated", {"subsystem": "operations"})
+    lost: tuple[str, dict[str, object]] = (
+        "state_invalidated",
+        {"subsystem": "operations", "keys": [], "reason": "it was lost"},
+    )
     others: tuple[tuple[str, dict[str, object]], ...] = (
         ("state_invalidated", {"subsystem": "verifier"}),
         ("permissions_set", {"cause": "resume"}),
@@ -44,4 +47,7 @@ def test_of_a_plan_the_records_of_the_place_are_taken() -> None:
     steps = [
         Step(subsystem="x", title="Record", do=RecordState(events=(each,))) for each in (bound, *others, lost)
     ]
-    assert place_records(steps) == (bound, lost)
+    assert place_records(steps) == (
+        WorktreeBound(cwd="/w", cause="start"),
+        StateInvalidated(subsystem="operations", keys=(), reason="it was lost"),
+    )

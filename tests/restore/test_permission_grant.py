@@ -305,3 +305,18 @@ def test_what_a_limit_made_of_it_is_given_back_only_by_choice_once_it_is_gone() 
 def test_a_choice_is_found_by_its_kind() -> None:
     assert chosen(chose("adopt"), DriftKind.POLICY_LOOSER) == "adopt"
     assert chosen({}, DriftKind.POLICY_LOOSER) is None
+
+
+def test_a_limit_on_asking_never_held_the_sandbox_down() -> None:
+    limited = ceiling(seen(CeilingSeen(approval="untrusted")), STARTED)
+    assert (limited.approval, limited.sandbox) == ("on-request", "read-only")
+    held = PermissionsState(
+        approval="on-request",
+        sandbox="read-only",
+        ceiling_approval=limited.declared,
+        ceiling_sandbox=limited.declared_sandbox,
+    )
+    free = ceiling(seen(), STARTED)
+    assert raised_limits(held, free) == ()
+    granted = grant(held, seen(), chose("adopt"), STARTED)
+    assert (granted.approval, granted.sandbox) == ("on-request", "read-only")

@@ -12,12 +12,25 @@ from resumed.restore.permission_grant import (
 )
 from tests.support.events import TARGET
 
-FREE = Ceiling(approval="never", sandbox="danger-full-access", readable=True, declared="never")
+FREE = Ceiling(
+    approval="never",
+    sandbox="danger-full-access",
+    readable=True,
+    declared="never",
+    declared_sandbox="danger-full-access",
+)
 USUAL = PermissionsState(approval="on-request", sandbox="workspace-write")
 
 
 def limit(approval: str = "never", sandbox: str = "danger-full-access", source: str = "") -> Ceiling:
-    return Ceiling(approval=approval, sandbox=sandbox, readable=True, declared=approval, source=source)
+    return Ceiling(
+        approval=approval,
+        sandbox=sandbox,
+        readable=True,
+        declared=approval,
+        declared_sandbox=sandbox,
+        source=source,
+    )
 
 
 def held(**changes: str) -> PermissionsState:
@@ -61,7 +74,13 @@ def test_a_stricter_policy_is_listed_with_what_it_takes_away() -> None:
 
 
 def test_a_policy_that_could_not_be_read_is_said_to_be_so() -> None:
-    unread = Ceiling(approval="on-request", sandbox="read-only", readable=False, declared="on-request")
+    unread = Ceiling(
+        approval="on-request",
+        sandbox="read-only",
+        readable=False,
+        declared="on-request",
+        declared_sandbox="read-only",
+    )
     drift = permission_wording.stricter(USUAL, unread, TARGET)
     assert drift is not None
     assert drift.title == "What the policy here allows is not known."
@@ -71,7 +90,12 @@ def test_a_policy_that_could_not_be_read_is_said_to_be_so() -> None:
 def test_the_file_that_could_not_be_read_is_named() -> None:
     problem = "~/.s/settings.toml cannot be read: line 3 is not valid TOML"
     unread = Ceiling(
-        approval="on-request", sandbox="read-only", readable=False, declared="on-request", problem=problem
+        approval="on-request",
+        sandbox="read-only",
+        readable=False,
+        declared="on-request",
+        declared_sandbox="read-only",
+        problem=problem,
     )
     drift = permission_wording.stricter(USUAL, unread, TARGET)
     assert drift is not None

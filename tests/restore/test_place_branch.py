@@ -5,7 +5,7 @@ import pytest
 from resumed.protocol.restore import Choice, Drift, DriftKind
 from resumed.restore import place_branch, place_wording
 from resumed.restore.place import Place, WorktreeState, judge
-from resumed.restore.probes import BranchProbe, Seen
+from resumed.restore.probes import BranchProbe, LooseProbe, Seen
 from resumed.restore.subsystem import Target
 from tests.support.looks import observed, state_of, target_at, without
 from tests.support.situations import SITUATIONS
@@ -168,3 +168,21 @@ def test_people_read_no_ids_and_no_words_of_the_wire() -> None:
         for text in texts:
             assert not re.search(r"[0-9a-f]{12,}|[a-z][A-Z]|None", text)
         assert all(len(each.label) <= 78 for each in drift.choices)
+
+
+def test_a_commit_that_a_switch_may_leave_behind_is_named_and_the_switch_not_suggested() -> None:
+    story, root = SITUATIONS[DriftKind.DETACHED]()
+    held = place_branch.branch_question(DriftKind.DETACHED, *looked(story, root))
+    assert (held.suggested, choice(held, "switch").detail, held.facts["loose"]) == ("switch", "", "")
+    hidden = place_branch.branch_question(DriftKind.DETACHED, *looked(story, root, LooseProbe))
+    assert (hidden.suggested, hidden.facts["loose"]) == ("newWorktree", "notKnown")
+    assert choice(hidden, "switch").detail.startswith("Whether a branch holds the commit ")
+
+
+def test_a_branch_of_a_deleted_folder_is_said_to_be_that() -> None:
+    story, root = SITUATIONS[DriftKind.BRANCH_DIFFERS]()
+    story.world.check_out(story.payments, "/home/dev/gone", BRANCH, "linked")
+    story.world.remove_folder("/home/dev/gone")
+    drift = place_branch.branch_question(DriftKind.BRANCH_DIFFERS, *looked(story, root))
+    taken = "fix/payment is checked out in ~/gone, whose folder is gone"
+    assert obstacles(drift) == {"newWorktree": taken, "switch": taken}

@@ -6,7 +6,7 @@ import pytest
 from resumed.protocol.restore import Choice, Difference, Drift, DriftKind
 from resumed.restore.place import judge
 from resumed.restore.place_question import place_question
-from resumed.restore.probes import BranchProbe, CommitProbe, FolderProbe, FolderSeen
+from resumed.restore.probes import BranchProbe, CommitProbe, FolderProbe, FolderSeen, RegistrationSeen
 from tests.support.looks import look, observed, state_of, target_at, without
 from tests.support.situations import SITUATIONS
 from tests.support.story import BRANCH, REPO_A, Story, linked_path, payments
@@ -256,3 +256,20 @@ def test_a_folder_inside_that_would_be_missing_is_named_before() -> None:
     asked = place_question(inner, judge(inner, seen, target), seen, target)
     assert choice(asked, "recreate").detail.endswith("missing. build, where it worked, is not there.")
     assert choice(asked, "newWorktree").detail == "build, where it worked, is not there."
+
+
+def test_what_was_half_finished_in_a_deleted_folder_holds_its_branch_too() -> None:
+    story, root = SITUATIONS[DriftKind.WORKTREE_REMOVED]()
+    tree = story.payments.trees[linked_path()]
+    tree.branch, tree.registration = None, RegistrationSeen(git_dir="/g", in_progress="rebase")
+    asked = question(story, root)
+    lost = "a rebase was half finished there, and would be lost"
+    assert {each.id: each.not_possible for each in asked.choices if each.not_possible} == {
+        "recreate": lost,
+        "newWorktree": lost,
+    }
+    tree.registration = RegistrationSeen(git_dir="/g", references=True)
+    assert (
+        choice(question(story, root), "recreate").not_possible == "references that only it has would be lost"
+    )
+    assert choice(question(story, root), "newWorktree").not_possible is None

@@ -259,3 +259,12 @@ def test_nothing_is_planned_before_the_questions_are_answered() -> None:
     assert names(play.journal) == ["RestoreAnswered"]
     assert recovered(world, play.journal) == (None, [])
     assert world.outside() == before
+
+
+def test_an_undo_that_was_cut_off_is_done_again_whatever_it_left() -> None:
+    journal = (planned(MOVE), step(1, "begun"), step(1, "done"), step(1, "undoing"))
+    for kind in ("absent", "folder"):
+        seen: Seen = {FolderProbe("/w"): FolderSeen(kind)}
+        recovery = recover(begun(*journal), seen)
+        assert (recovery.verdict, recovery.undo, recovery.stuck) == (Verdict.ROLL_BACK, ((1, MOVE.undo),), ())
+    assert recover(begun(*journal, step(1, "undone")), {}).undo == ()

@@ -298,6 +298,11 @@ class World:
     def _remove(self, verb: RemoveWorktree) -> Performed | NotPerformed:
         repository = self.around(verb.repository)
         tree = repository.trees.get(verb.path) if repository else None
+        if repository is not None and (tree is None or not tree.present):
+            # Taken back before.
+            if verb.delete_branch and verb.branch is not None:
+                repository.branches.pop(verb.branch, None)
+            return Performed()
         if repository is None or tree is None or (tree.branch, tree.sha) != (verb.branch, verb.sha):
             return NotPerformed("it is not as it was made")
         if self.uncommitted(verb.path):
@@ -317,6 +322,8 @@ class World:
     def _switch(self, verb: SwitchBranch) -> Performed | NotPerformed:
         repository = self.around(verb.root)
         tree = repository.trees.get(verb.root) if repository else None
+        if tree is not None and (tree.branch, tree.sha) == (verb.to_branch, verb.to_sha):
+            return Performed()
         if repository is None or tree is None or (tree.branch, tree.sha) != (verb.from_branch, verb.from_sha):
             return NotPerformed("HEAD is not where it was")
         if verb.to_branch is not None and repository.branches.get(verb.to_branch) != verb.to_sha:

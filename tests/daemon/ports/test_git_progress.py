@@ -95,6 +95,10 @@ def test_between_two_picks_of_a_series(tmp_path: Path) -> None:
 def test_bisect(tmp_path: Path) -> None:
     project = make_project(tmp_path / "project")
     project.git("bisect", "start", "feature", "main")
+    assert unfinished(project) == InProgress("bisect", branch="main")
+    project.git("bisect", "reset")
+    project.git("switch", "--quiet", "--detach")
+    project.git("bisect", "start", "feature", "main")
     assert unfinished(project) == InProgress("bisect")
 
 

@@ -56,3 +56,10 @@ async def test_a_commit_that_only_a_head_holds_is_loose(tmp_path: Path) -> None:
     assert await git.loose(root, project.head()) == LooseSeen(True)
     project.git("tag", "kept")
     assert await git.loose(root, project.head()) == LooseSeen(False)
+
+
+async def test_references_of_its_own_are_kept(tmp_path: Path) -> None:
+    project, linked = deleted(tmp_path)
+    linked.git("update-ref", "refs/worktree/mine", "HEAD")
+    shutil.rmtree(linked.root)
+    assert (await kept(project, linked)).references
