@@ -5,7 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from resumed.protocol.restore import DriftKind, Outcome, RestoreReport, Status
+from resumed.restore.effects import Journal
 from resumed.restore.events.journal import RestoreClosed, RestorePlanned, RestoreStep
+from resumed.restore.events.session import StateInvalidated, WorktreeBound
 from resumed.restore.probes import Seen
 from resumed.restore.resume import ROLLS_BACK
 from resumed.restore.steps import AnyVerb, RecordState, RemoveWorktree, Step
@@ -87,9 +89,12 @@ def test_what_cannot_be_rolled_back_is_said() -> None:
     assert stuck.ended.record.handed_to_person[-1].endswith("could not be undone: no space.")
     assert story.world.outside() != before
     # Whoever resumes next is in that folder: it was made, and edits are missing from it.
-    (_, bound), (_, lost) = story.world.recorded[-2:]
-    assert (bound["root"], bound["made"]) == (f"{REPO_A}.wt", True)
-    assert lost["subsystem"] == "operations"
+    (closed,) = (each for each in stuck.trace if isinstance(each, Journal) and each.more)
+    bound, lost = closed.more
+    assert isinstance(bound, WorktreeBound)
+    assert (bound.root, bound.made) == (f"{REPO_A}.wt", True)
+    assert isinstance(lost, StateInvalidated)
+    assert lost.subsystem == "operations"
 
 
 class TwoSteps(Untracked, frozen=True, kw_only=True):
