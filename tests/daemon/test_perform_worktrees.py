@@ -137,6 +137,7 @@ async def test_taking_back_leaves_the_registration_that_was_there(tmp_path: Path
         ("staged", "changes that were staged in {} would be lost"),
         ("merging", "a merge was half finished in {}"),
         ("loose", "the commit {sha} of {} is on no branch"),
+        ("references", "references that only the work tree of {} has would be lost"),
     ],
 )
 async def test_what_git_keeps_of_a_deleted_one_is_not_replaced(
@@ -152,6 +153,8 @@ async def test_what_git_keeps_of_a_deleted_one_is_not_replaced(
     elif kept == "staged":
         linked.write({"staged.txt": "by the user\n"})
         linked.git("add", "staged.txt")
+    elif kept == "references":
+        linked.git("update-ref", "refs/worktree/mine", "HEAD")
     elif kept == "merging":
         linked.git("merge", "--no-ff", "--no-commit", "feature", ends_with=1)
     sha = linked.head()[:7]

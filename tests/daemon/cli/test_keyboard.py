@@ -79,6 +79,6 @@ def test_the_end_of_input_leaves(keyboard: Keyboard) -> None:
     assert typed_line(keyboard.typing) is None
 
 
-@pytest.mark.parametrize("key", [b"[A", b"OP", b"[3~"])
+@pytest.mark.parametrize("key", [b"[A", b"OP", b"[3~", b"x"])
 def test_other_keys_that_begin_with_escape_are_left_out(keyboard: Keyboard, key: bytes) -> None:
     assert keyboard.while_reading(b"1" + ESCAPE + key, b"2\n") == "12"

@@ -121,6 +121,15 @@ def test_what_it_may_do_is_recorded_with_the_ceiling() -> None:
     }
 
 
+def test_the_ceiling_is_recorded_as_declared_not_as_started() -> None:
+    here = msgspec.structs.replace(TARGET.here, approvals=("on-request", "never"))
+    started = msgspec.structs.replace(TARGET, here=here)
+    limit = seen(CeilingSeen(approval="untrusted"))
+    fields = written(PERMISSIONS.steps(state(permitted()), limit, {}, started))
+    assert (fields["approval"], fields["sandbox"]) == ("on-request", "read-only")
+    assert (fields["ceiling_approval"], fields["ceiling_sandbox"]) == ("untrusted", "danger-full-access")
+
+
 def test_what_is_recorded_folds_to_what_was_granted() -> None:
     loose = state(permitted("never", "danger-full-access", goal="active"))
     fields = written(restored(loose))
