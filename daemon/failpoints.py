@@ -17,6 +17,8 @@ FAILPOINTS: dict[str, str] = {
     "stream.write": "a group of events is numbered and encoded, nothing of it is written",
     "stream.sync": "a group of events is written, the disk has not confirmed it",
     "stream.acknowledge": "a group of events is durable, nobody has been told",
+    "git": "git is about to change a repository, or has just ended",
+    "registration": "what git kept of a work tree is about to be put back, or has just been",
     "journal": "a restore is about to write to, or has just written, its journal",
 }
 

@@ -12,6 +12,7 @@ from resumed.daemon.perform_checks import Refused, Tools
 from resumed.daemon.perform_switch import switch_branch
 from resumed.daemon.perform_worktrees import add_worktree, remove_worktree
 from resumed.daemon.ports.git_command import GitFailed
+from resumed.daemon.registrations import NotCopied
 from resumed.restore.effects import NotPerformed, Performed
 from resumed.restore.steps import AddWorktree, AnyVerb, RecordState, RemoveWorktree, SwitchBranch
 
@@ -41,7 +42,7 @@ class Performer:
                     assert_never(verb)
         except Refused as refusal:
             return NotPerformed(refusal.sentence, left=refusal.left)
-        except GitFailed as failure:
+        except (GitFailed, NotCopied) as failure:
             return NotPerformed(failure.sentence)
         except OSError as error:
             return NotPerformed(f"the system refused: {error.strerror}")

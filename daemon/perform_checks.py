@@ -13,6 +13,7 @@ from resumed.daemon.ports.git import Git
 from resumed.daemon.ports.git_command import printable
 from resumed.daemon.ports.git_progress import at_work
 from resumed.daemon.ports.git_write import GitWriter
+from resumed.daemon.registrations import Registrations
 from resumed.restore.probes import RepositorySeen
 
 _NAMED = 3
@@ -35,6 +36,7 @@ class Tools:
 
     git: Git
     writer: GitWriter
+    registrations: Registrations
     patience: float = 5.0
 
 

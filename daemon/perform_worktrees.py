@@ -22,6 +22,7 @@ from resumed.daemon.perform_checks import (
     work_tree_at,
 )
 from resumed.daemon.ports.git_command import GitFailed, printable
+from resumed.daemon.registrations import NotCopied
 from resumed.restore.probes import RepositorySeen, WorktreeEntry
 from resumed.restore.steps import AddWorktree, RemoveWorktree
 
@@ -40,7 +41,7 @@ async def add_worktree(tools: Tools, verb: AddWorktree) -> dict[str, object]:
     """Make the work tree; git makes the parent folders that are missing, with its own rules for modes.
     Returns what was seen afterwards.
 
-    Raises `Refused` or `GitFailed`; then all that was made is taken back."""
+    Raises `Refused`, `GitFailed` or `NotCopied`; then all that was made is taken back."""
     path = canonical(verb.path)
     base = await repository_at(tools, verb.repository)
     standing = await _standing(tools, verb, base, path)
@@ -67,27 +68,31 @@ async def add_worktree(tools: Tools, verb: AddWorktree) -> dict[str, object]:
 
 
 async def remove_worktree(tools: Tools, verb: RemoveWorktree) -> dict[str, object]:
-    """Remove the work tree if it is clean (no ignored files either) and still at `sha`, and then the
-    branch if asked to. Raises `Refused` or `GitFailed`."""
+    """Remove the work tree if it is clean (no ignored files either) and still at `sha`, then the branch
+    if asked to, and have git know again what making it replaced.
+
+    Raises `Refused`, `GitFailed` or `NotCopied`."""
     path = canonical(verb.path)
     base = await repository_at(tools, verb.repository)
     is_registered = any(entry.path == path for entry in base.worktrees)
     is_there = await asyncio.to_thread(os.path.lexists, path)
-    is_half_registered = verb.registered_at is not None and await asyncio.to_thread(_only_points, path)
-    if is_there and not is_half_registered:
+    goes = is_there or (is_registered and verb.registered_at is None)
+    puts_back = verb.registered_at is not None and (is_there or not is_registered)
+    if puts_back:
+        await asyncio.to_thread(tools.registrations.check, path, verb.registered_at or "")
+    if is_there:
         await _untouched(tools, verb, base, path)
     branch = verb.branch if verb.delete_branch else None
     branch_there = branch is not None and (await tools.git.branch(base.top_level, branch)).sha is not None
     if branch is not None and branch_there:
         await branch_is_at(tools, base.top_level, branch, verb.sha)
         held_by_no_other(base, branch, path)
-    goes = is_there or (is_registered and verb.registered_at is None)
-    if goes and not is_half_registered:
+    if goes:
         (await tools.writer.remove_worktree(base.common_dir, path)).expect()
     if branch is not None and branch_there:
         (await tools.writer.delete_branch(base.common_dir, branch, verb.sha)).expect()
-    if verb.registered_at is not None and (goes or not is_registered):
-        await _register_again(tools, base.common_dir, path, (verb.registered_at, verb.sha))
+    if puts_back:
+        await asyncio.to_thread(tools.registrations.put_back, path, base.common_dir)
     return {"path": path, "removed": is_there, "deleted_branch": branch if branch_there else None}
 
 
@@ -115,7 +120,7 @@ async def _plan(tools: Tools, verb: AddWorktree, base: RepositorySeen, path: str
         raise Refused(f"commit {verb.sha[:7]} is not in this repository")
     stale = next((entry for entry in base.worktrees if entry.path == path and entry.gone), None)
     if stale is not None:
-        await _nothing_kept(tools, base, stale)
+        await _may_be_replaced(tools, verb, base, stale)
     options: tuple[str, ...] = ("--force",) if stale is not None else ()
     if verb.branch is None:
         return _Plan(base, path, (*options, "--detach"), verb.sha, None, stale)
@@ -127,9 +132,13 @@ async def _plan(tools: Tools, verb: AddWorktree, base: RepositorySeen, path: str
     return _Plan(base, path, options, verb.branch, None, stale)
 
 
-async def _nothing_kept(tools: Tools, base: RepositorySeen, entry: WorktreeEntry) -> None:
-    """What git keeps for the deleted work tree may be replaced: nothing is lost with it."""
+async def _may_be_replaced(
+    tools: Tools, verb: AddWorktree, base: RepositorySeen, entry: WorktreeEntry
+) -> None:
+    """What git keeps for the deleted work tree is as it was, and nothing is lost with it. It is copied."""
     where = printable(entry.path)
+    if (f"refs/heads/{entry.branch}" if entry.branch else entry.sha) != verb.registered_at:
+        raise Refused(f"the work tree that git has registered at {where} changed meanwhile")
     kept = await tools.git.registration(base.top_level, entry.path)
     if entry.locked is not None:
         raise Refused(f"git keeps the work tree at {where} locked")
@@ -141,20 +150,13 @@ async def _nothing_kept(tools: Tools, base: RepositorySeen, entry: WorktreeEntry
         raise Refused(f"changes that were staged in {where} would be lost")
     if kept.references:
         raise Refused(f"references that only the work tree of {where} has would be lost")
+    if kept.submodules:
+        raise Refused(f"the repositories of the submodules of {where} would be lost")
     if entry.branch is None and entry.sha and (await tools.git.loose(base.top_level, entry.sha)).loose:
         raise Refused(f"the commit {entry.sha[:7]} of {where} is on no branch")
-
-
-async def _register_again(tools: Tools, folder: str, path: str, head: tuple[str, str]) -> None:
-    """Have git know a work tree at `path` again whose folder is gone; `head` is its HEAD and, if that
-    is a reference, the commit to begin from."""
-    at, sha = head
-    commit = sha if at.startswith("refs/") else at
-    if not await asyncio.to_thread(os.path.lexists, path):
-        options = ("--force", "--detach", "--no-checkout")
-        (await tools.writer.add_worktree(folder, options, path, commit)).expect()
-    await tools.writer.point_head(path, at)
-    await asyncio.to_thread(_remove_pointer, path)
+    if not kept.git_dir:
+        raise Refused(f"what git keeps for the work tree at {where} was not found")
+    await asyncio.to_thread(tools.registrations.keep, kept.git_dir, entry.path)
 
 
 async def _made(tools: Tools, plan: _Plan) -> str:
@@ -176,11 +178,20 @@ async def _take_back(tools: Tools, verb: AddWorktree, plan: _Plan, made: list[st
             deleted = await tools.writer.delete_branch(folder, plan.new_branch, verb.sha)
             left += [f"branch {printable(plan.new_branch)}"] if deleted.code else []
     if plan.replaced is not None and not left:
-        at = f"refs/heads/{plan.replaced.branch}" if plan.replaced.branch else plan.replaced.sha or ""
-        await _register_again(tools, folder, plan.path, (at, verb.sha))
+        await _registered_again(tools, plan, folder)
     # The folder of admin entries goes only if it is empty, which is what a failed git leaves.
     await asyncio.to_thread(_remove_parents, [os.path.join(folder, "worktrees"), *made])
     return f" ({' and '.join(left)} was left behind)" if left else ""
+
+
+async def _registered_again(tools: Tools, plan: _Plan, folder: str) -> None:
+    base = await repository_at(tools, plan.base.top_level)
+    if any(entry.path == plan.path for entry in base.worktrees):
+        return
+    try:
+        await asyncio.to_thread(tools.registrations.put_back, plan.path, folder)
+    except NotCopied as failure:
+        raise Refused(failure.sentence, left=True) from failure
 
 
 async def _untouched(tools: Tools, verb: RemoveWorktree, base: RepositorySeen, path: str) -> None:
@@ -220,16 +231,3 @@ def _remove_parents(made: list[str]) -> None:
     for parent in reversed(made):
         with contextlib.suppress(OSError):
             os.rmdir(parent)
-
-
-def _only_points(path: str) -> bool:
-    """Whether the folder holds nothing but git's pointer: its files are yet to be written."""
-    try:
-        return os.listdir(path) == [".git"]
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-
-
-def _remove_pointer(path: str) -> None:
-    os.unlink(os.path.join(path, ".git"))
-    os.rmdir(path)

@@ -19,6 +19,7 @@ from resumed.daemon.ports.git_command import GitCommand, GitFailed
 from resumed.daemon.ports.git_write import GitWriter
 from resumed.daemon.ports.policy import Policy
 from resumed.daemon.recovery import Recoverer
+from resumed.daemon.registrations import Registrations
 from resumed.daemon.restorer import Restorer
 from resumed.daemon.rpc.application import Broadcast, StatusFields
 from resumed.daemon.run_place import World
@@ -56,7 +57,8 @@ class Workspace:
         self.identities = Identities(git, self.streams, layout.home / "identity.lock")
         policy = Policy(str(layout.home / "settings.toml"))
         observer = Observer(git, policy, self.identities)
-        tools = Tools(git, GitWriter(GitCommand(umask=users_umask)))
+        registrations = Registrations(layout.home / "rescue" / "registrations")
+        tools = Tools(git, GitWriter(GitCommand(umask=users_umask)), registrations)
         agents = [factory(os.environ) for factory in AGENTS.values()]
         self.threads = Threads(
             (root, identifier), Store(layout, index, self.streams), agents, Surroundings(root, git), clock

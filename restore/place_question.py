@@ -209,6 +209,8 @@ def _kept(
         return "changes that were staged there would be lost", ()
     if kept.references:
         return "references that only it has would be lost", ()
+    if kept.submodules:
+        return "the repositories of its submodules would be lost", ()
     return "", ()
 
 

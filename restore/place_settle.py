@@ -99,6 +99,7 @@ def move(state: WorktreeState, place: Place, seen: Seen, choices: Choices, targe
         return None
     new = _new_folder(state, place, seen, choices)
     if new is not None:
+        new = msgspec.structs.replace(new, registered_at=_registered_at(new, seen))
         where = short_path(new.path, *target.here.homes)
         on = new.branch or short_sha(new.sha)
         return Step(
@@ -111,7 +112,7 @@ def move(state: WorktreeState, place: Place, seen: Seen, choices: Choices, targe
                 sha=new.sha,
                 branch=new.branch,
                 delete_branch=new.create_branch,
-                registered_at=_registered_at(new, seen),
+                registered_at=new.registered_at,
             ),
             expects=(PathAbsent(new.path),),
             ensures=(HeadAt(path=new.path, branch=new.branch, sha=new.sha),),

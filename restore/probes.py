@@ -195,13 +195,14 @@ class LooseSeen(Observation, frozen=True):
 
 class RegistrationSeen(Observation, frozen=True, kw_only=True):
     """`git_dir` is git's folder for the work tree, empty when it is not registered. `staged`: its index
-    holds what its HEAD does not; `references`: it has some of its own. `in_progress` as in
-    `RepositorySeen`. `used_by` is another folder beside it that takes this for its own git dir: the
-    work tree was moved without git's knowing."""
+    holds what its HEAD does not; `references`: it has some of its own; `submodules`: it holds their
+    repositories. `in_progress` as in `RepositorySeen`. `used_by` is another folder beside it that takes
+    this for its own git dir: the work tree was moved without git's knowing."""
 
     git_dir: str = ""
     staged: bool = False
     references: bool = False
+    submodules: bool = False
     in_progress: str | None = None
     used_by: str | None = None
 

@@ -24,20 +24,21 @@ class AddWorktree(Verb, frozen=True, kw_only=True):
     """Create a linked work tree of the repository at `repository` in `path`, on `branch` at `sha`.
 
     `create_branch`: the branch is made at `sha` first (it did not exist). Without a branch HEAD is
-    detached at `sha`. A stale registration of exactly `path` is replaced."""
+    detached at `sha`. Where git has a work tree registered at exactly `path`, whose folder is gone, it is
+    replaced if its HEAD is still `registered_at`, a full reference or a commit."""
 
     repository: str
     path: str
     sha: str
     branch: str | None = None
     create_branch: bool = False
+    registered_at: str | None = None
 
 
 class RemoveWorktree(Verb, frozen=True, kw_only=True):
     """Remove a work tree that a restore created, only if it is clean and still at `sha`; with
-    `delete_branch`, the branch that the restore created too, if it is still at `sha`. Where git had a
-    work tree registered there before, whose folder was gone, it has it again: `registered_at` is its
-    HEAD, a full reference or a commit."""
+    `delete_branch`, the branch that the restore created too, if it is still at `sha`. The work tree that
+    making it replaced, whose HEAD was `registered_at`, is registered again, as it was."""
 
     repository: str
     path: str

@@ -16,6 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import IO
 
+from resumed.daemon.failpoints import passage
+
 READ_SECONDS = 10.0
 WRITE_SECONDS = 600.0
 _CHILDREN_AT_ONCE = 8
@@ -111,9 +113,11 @@ class GitCommand:
         child = _Child(
             (self._program, *_SAFE, "-C", folder, *arguments), _environment(os.environ), self._umask
         )
+        passage("git")
         running = asyncio.get_running_loop().run_in_executor(self._threads, child.run)
         done, _ = await asyncio.wait((running,), timeout=seconds)
         if done:
+            passage("git")
             return running.result()
         child.stop(signal.SIGTERM)
         done, _ = await asyncio.wait((running,), timeout=_GRACE_SECONDS)

@@ -25,7 +25,8 @@ async def registration(command: GitCommand, place: Place, path: str) -> Registra
     return RegistrationSeen(
         git_dir=git_dir,
         staged=await _is_staged(command, git_dir),
-        references=await asyncio.to_thread(_has_references, git_dir),
+        references=await asyncio.to_thread(_has_any, git_dir, "refs"),
+        submodules=await asyncio.to_thread(_has_any, git_dir, "modules"),
         in_progress=unfinished.operation if unfinished else None,
         used_by=await asyncio.to_thread(_used_by, git_dir, path),
     )
@@ -40,8 +41,8 @@ async def _is_staged(command: GitCommand, git_dir: str) -> bool:
     return compared.code == 1
 
 
-def _has_references(git_dir: str) -> bool:
-    return any(names for _, _, names in os.walk(os.path.join(git_dir, "refs")))
+def _has_any(git_dir: str, name: str) -> bool:
+    return any(files for _, _, files in os.walk(os.path.join(git_dir, name)))
 
 
 def _git_dir(common_dir: str, path: str) -> str | None:

@@ -38,12 +38,3 @@ class GitWriter:
             "--no-overwrite-ignore",
             *target,
         )
-
-    async def point_head(self, folder: str, at: str) -> None:
-        """Let HEAD of a work tree without files name `at`, a full reference or a commit, with an index
-        as if its files were there. Raises `GitFailed`."""
-        if at.startswith("refs/"):
-            (await self._command.write(folder, "symbolic-ref", "HEAD", at)).expect()
-        named = await self._command.read(folder, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
-        if named.code == 0:
-            (await self._command.write(folder, "read-tree", "HEAD")).expect()

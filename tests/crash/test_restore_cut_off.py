@@ -68,7 +68,7 @@ async def test_a_restore_that_was_cut_off_is_told_until_it_is_settled(worlds: Ca
             CliRunner().invoke, main, ["check", world.thread, "--workspace", str(world.root)]
         )
         assert (checked.exit_code, "has to be taken back first" in checked.output) == (3, True)
-        report, _ = await resume_and_look(world)
+        report = (await resume_and_look(world)).report
         assert report.outcome in KEPT
         after = await told(world)
         assert after.states == before.states

@@ -15,7 +15,7 @@ from tests.support.restore_worlds import (
     deleted_worktree,
     journals,
     point_before_first_done,
-    registered_worktree,
+    replaced_worktree,
     resume_and_look,
     switched_branch,
     try_resume,
@@ -25,9 +25,10 @@ MOST_POINTS = 60
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("build", [switched_branch, deleted_worktree, registered_worktree])
+@pytest.mark.parametrize("point", ["journal", "git"])
+@pytest.mark.parametrize("build", [switched_branch, deleted_worktree, replaced_worktree])
 async def test_killed_at_any_point_the_repository_is_as_before_or_as_after(
-    build: Build, worlds: Callable[[int], Path]
+    build: Build, point: str, worlds: Callable[[int], Path]
 ) -> None:
     with build(worlds(0), "") as world:
         before = world.facts()
@@ -42,41 +43,59 @@ async def test_killed_at_any_point_the_repository_is_as_before_or_as_after(
     assert journal.outcome == whole.outcome.value
 
     for n in range(1, MOST_POINTS):
-        with build(worlds(n), f"journal:{n}") as world:
+        with build(worlds(n), f"{point}:{n}") as world:
             assert world.facts() == before
+            kept = world.kept()
             if await try_resume(world) is not None:
                 break
             crashed = world.facts()
             assert crashed in (before, after), n
             (killed,) = journals()
             world.daemon.start_again()
-            report, settled = await resume_and_look(world)
-            assert settled == (after if killed.complete else before), (n, killed)
+            looked = await resume_and_look(world)
+            assert looked.settled == (after if killed.complete else before), (n, killed)
+            assert killed.complete or looked.kept == kept, n
             assert world.facts() == after, n
-            assert report.outcome in KEPT, (n, report.headline)
-            assert all("was taken back first" in note for note in report.record.damage), n
+            assert looked.report.outcome in KEPT, (n, looked.report.headline)
+            assert all("was taken back first" in note for note in looked.report.record.damage), n
             assert all(each.outcome is not None for each in journals()), n
-    assert n - 1 >= 2 * 2 * journal.steps, "before and after each of the two writes of every step"
+    # The journal is passed before and after each of the two writes of every step.
+    assert n - 1 >= {"journal": 2 * 2 * journal.steps, "git": 2}[point]
 
 
 @pytest.mark.timeout(600)
-async def test_a_recovery_that_is_killed_is_taken_up_again(worlds: Callable[[int], Path]) -> None:
-    point = await point_before_first_done(switched_branch, worlds(0))
+@pytest.mark.parametrize(
+    ("build", "point", "passages"),
+    [
+        (switched_branch, "journal", 2 * 4),
+        (switched_branch, "git", 2),
+        (deleted_worktree, "git", 2),
+        (replaced_worktree, "journal", 2 * 4),
+        (replaced_worktree, "git", 2 * 2),
+        (replaced_worktree, "registration", 2),
+    ],
+)
+async def test_a_recovery_that_is_killed_is_taken_up_again(
+    build: Build, point: str, passages: int, worlds: Callable[[int], Path]
+) -> None:
+    """`passages`: undoing, undone, closed and ended are each written by the recovery, and git removes
+    the work tree and deletes the branch."""
+    first = await point_before_first_done(build, worlds(0))
     for m in range(1, MOST_POINTS):
-        with switched_branch(worlds(m), f"journal:{point}") as world:
-            before = world.facts()
+        with build(worlds(m), f"journal:{first}") as world:
+            before, kept = world.facts(), world.kept()
             assert await try_resume(world) is None
             after = world.facts()
             assert after != before
-            world.daemon.start_again(RESUMED_FAILPOINT=f"journal:{m}")
-            assert await try_resume(world) is None
-            if len(journals()) > 1:
+            world.daemon.start_again(RESUMED_FAILPOINT=f"{point}:{m}")
+            killed_again = await try_resume(world) is None
+            if not killed_again or len(journals()) > 1:
                 break
-            assert world.facts() in (before, after), m
             world.daemon.start_again()
-            report, settled = await resume_and_look(world)
-            assert settled == before, m
+            looked = await resume_and_look(world)
+            assert looked.settled == before, m
+            assert looked.kept == kept, m
             assert world.facts() == after, m
-            assert report.outcome in KEPT
-            assert all("was taken back first" in note for note in report.record.damage), m
-    assert m - 1 >= 2 * 4, "undoing, undone, closed and ended are each written by the recovery"
+            assert looked.report.outcome in KEPT
+            assert all("was taken back first" in note for note in looked.report.record.damage), m
+    assert m - 1 == passages

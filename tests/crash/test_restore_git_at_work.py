@@ -94,7 +94,7 @@ async def test_git_that_ends_after_the_daemon(build: Build, tmp_path: Path) -> N
         assert marks(world)
         stopped.open()
         world.daemon.start_again()
-        report, settled = await resume_and_look(world)
+        report, settled, _ = await resume_and_look(world)
         assert settled == before
         assert report.outcome in KEPT, report.headline
         assert all("was taken back first" in note for note in report.record.damage)

@@ -52,7 +52,7 @@ async def test_what_is_lost_in_a_folder_that_stays_is_told_as_without_the_kill(
             change(made)
             world.daemon.start_again()
             stays = world._replace(decide=choosing(branchDiffers="stay", fileChanged="keep"))
-            reports = [(await resume_and_look(stays))[0] for _ in range(2)]
+            reports = [(await resume_and_look(stays)).report for _ in range(2)]
             assert "rolledBack" in [journal.outcome for journal in journals()]
             (told,) = reports[0].record.damage
             assert "could not be undone" in told or "it was left as it is" in told

@@ -7,11 +7,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from resumed.daemon.runtime import state_folder
 from resumed.restore.effects import NotPerformed
 from resumed.restore.steps import AddWorktree, RemoveWorktree
-from tests.support.git_port import real_git, seen_at
+from tests.support.git_port import seen_at
 from tests.support.performer import performed, real_performer, refused
 from tests.support.repository import Repository, every_byte, make_project, run_git
+
+FEATURE = "refs/heads/feature"
 
 
 def on_feature(project: Repository, path: Path) -> AddWorktree:
@@ -37,7 +40,18 @@ def undo_of(verb: AddWorktree) -> RemoveWorktree:
         sha=verb.sha,
         branch=verb.branch,
         delete_branch=verb.create_branch,
+        registered_at=verb.registered_at,
     )
+
+
+def over(verb: AddWorktree, registered_at: str) -> AddWorktree:
+    """The same, where git has a work tree at that path whose HEAD is `registered_at`."""
+    return msgspec.structs.replace(verb, registered_at=registered_at)
+
+
+@pytest.fixture(autouse=True)
+def _state_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RESUMED_HOME", str(tmp_path_factory.mktemp("state")))
 
 
 async def refused_unchanged(verb: AddWorktree | RemoveWorktree, around: Path) -> str:
@@ -100,33 +114,77 @@ async def test_removed_but_registered_is_replaced(tmp_path: Path) -> None:
     project = make_project(tmp_path / "project")
     linked = project.worktree(tmp_path / "linked", "feature")
     shutil.rmtree(linked.root)
-    await performed(on_feature(project, linked.root))
+    await performed(over(on_feature(project, linked.root), FEATURE))
     assert len((await seen_at(project.root)).worktrees) == 2
 
 
+async def test_removed_but_registered_elsewhere_meanwhile_is_not_replaced(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    linked = project.worktree(tmp_path / "linked", "feature")
+    shutil.rmtree(linked.root)
+    changed = f"the work tree that git has registered at {linked.root} changed meanwhile"
+    assert await refused_unchanged(on_feature(project, linked.root), tmp_path) == changed
+    at_main = over(on_feature(project, linked.root), "refs/heads/main")
+    assert await refused_unchanged(at_main, tmp_path) == changed
+
+
 @pytest.mark.parametrize("head", ["feature", "other", "detached"])
-async def test_taking_back_leaves_the_registration_that_was_there(tmp_path: Path, head: str) -> None:
+async def test_taking_back_leaves_every_byte_of_the_registration_that_was_there(
+    tmp_path: Path, head: str
+) -> None:
     project = make_project(tmp_path / "project")
     project.git("branch", "other")
     options = ("--detach",) if head == "detached" else (head,)
     linked = project.worktree(tmp_path / "linked", *options)
+    linked.git("reset", "--quiet", "--hard", "HEAD")  # leaves ORIG_HEAD and a line in its reflog
     shutil.rmtree(linked.root)
-    before = (await seen_at(project.root)).worktrees
-    verb = on_feature(project, linked.root)
+    at = (await seen_at(project.root)).worktrees[1].sha if head == "detached" else f"refs/heads/{head}"
+    before = every_byte(tmp_path)
+    assert any(name.endswith("worktrees/linked/ORIG_HEAD") for name in before)
+    verb = over(on_feature(project, linked.root), at or "")
     await performed(verb)
-    at = before[1].sha if head == "detached" else f"refs/heads/{head}"
-    back = msgspec.structs.replace(undo_of(verb), registered_at=at)
+    assert every_byte(tmp_path) != before
     for _ in range(2):
-        await performed(back)
-        assert (await seen_at(project.root)).worktrees == before
-        assert not linked.root.exists()
-    assert not (await real_git().registration(str(project.root), str(linked.root))).staged
-    # Cut off when git knew the work tree again, before its pointer was removed.
-    project.git(
-        "worktree", "add", "--quiet", "--force", "--force", "--detach", "--no-checkout", str(linked.root)
-    )
-    await performed(back)
-    assert (await seen_at(project.root)).worktrees == before
+        await performed(undo_of(verb))
+        assert every_byte(tmp_path) == before
+    # Cut off when git had removed the work tree, before it knew the old one again.
+    await performed(verb)
+    project.git("worktree", "remove", str(linked.root))
+    await performed(undo_of(verb))
+    assert every_byte(tmp_path) == before
+
+
+async def test_without_its_copy_nothing_is_taken_back(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    linked = project.worktree(tmp_path / "linked", "feature")
+    shutil.rmtree(linked.root)
+    verb = over(on_feature(project, linked.root), FEATURE)
+    await performed(verb)
+    other = msgspec.structs.replace(undo_of(verb), registered_at="refs/heads/main")
+    lost = f"the copy of what git kept for {linked.root} is not there any more"
+    assert await refused_unchanged(other, tmp_path) == lost
+    shutil.rmtree(state_folder() / "rescue")
+    assert await refused_unchanged(undo_of(verb), tmp_path) == lost
+
+
+async def test_a_failed_checkout_leaves_the_registration_that_was_there(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    linked = project.worktree(tmp_path / "linked", "feature")
+    shutil.rmtree(linked.root)
+    project.git("config", "filter.broken.smudge", "false")
+    project.git("config", "filter.broken.required", "true")
+    (project.root / ".git" / "info" / "attributes").write_text("*.txt filter=broken\n")
+    reason = await refused_unchanged(over(on_feature(project, linked.root), FEATURE), tmp_path)
+    assert "left behind" not in reason
+
+
+async def test_what_cannot_be_copied_is_not_replaced(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    linked = project.worktree(tmp_path / "linked", "feature")
+    shutil.rmtree(linked.root)
+    (state_folder() / "rescue").write_text("in the way\n")
+    reason = await refused_unchanged(over(on_feature(project, linked.root), FEATURE), tmp_path)
+    assert reason.startswith(f"what git keeps for {linked.root} could not be copied: ")
 
 
 @pytest.mark.parametrize(
@@ -138,6 +196,7 @@ async def test_taking_back_leaves_the_registration_that_was_there(tmp_path: Path
         ("merging", "a merge was half finished in {}"),
         ("loose", "the commit {sha} of {} is on no branch"),
         ("references", "references that only the work tree of {} has would be lost"),
+        ("submodules", "the repositories of the submodules of {} would be lost"),
     ],
 )
 async def test_what_git_keeps_of_a_deleted_one_is_not_replaced(
@@ -155,12 +214,25 @@ async def test_what_git_keeps_of_a_deleted_one_is_not_replaced(
         linked.git("add", "staged.txt")
     elif kept == "references":
         linked.git("update-ref", "refs/worktree/mine", "HEAD")
+    elif kept == "submodules":
+        make_project(tmp_path / "library")
+        linked.git(
+            "-c",
+            "protocol.file.allow=always",
+            "submodule",
+            "--quiet",
+            "add",
+            str(tmp_path / "library"),
+            "lib",
+        )
+        linked.commit({})
     elif kept == "merging":
         linked.git("merge", "--no-ff", "--no-commit", "feature", ends_with=1)
-    sha = linked.head()[:7]
+    head = linked.head()
+    at = FEATURE if kept not in ("loose", "merging") else head
     path.rename(tmp_path / "linked-2") if kept == "moved" else shutil.rmtree(path)
-    told = await refused_unchanged(on_feature(project, path), tmp_path)
-    assert told == reason.format(path, path, sha=sha)
+    told = await refused_unchanged(over(on_feature(project, path), at), tmp_path)
+    assert told == reason.format(path, path, sha=head[:7])
 
 
 async def test_a_branch_of_another_gone_work_tree_is_not_taken(tmp_path: Path) -> None:
@@ -175,7 +247,9 @@ async def test_a_stale_entry_does_not_open_a_branch_that_is_in_use(tmp_path: Pat
     project.git("branch", "other")
     shutil.rmtree(project.worktree(tmp_path / "gone", "other").root)
     project.worktree(tmp_path / "linked", "feature")
-    reason = await refused_unchanged(on_feature(project, tmp_path / "gone"), tmp_path)
+    reason = await refused_unchanged(
+        over(on_feature(project, tmp_path / "gone"), "refs/heads/other"), tmp_path
+    )
     assert reason == f"feature is checked out in {tmp_path / 'linked'}"
 
 

@@ -268,8 +268,10 @@ def test_what_was_half_finished_in_a_deleted_folder_holds_its_branch_too() -> No
         "recreate": lost,
         "newWorktree": lost,
     }
-    tree.registration = RegistrationSeen(git_dir="/g", references=True)
-    assert (
-        choice(question(story, root), "recreate").not_possible == "references that only it has would be lost"
-    )
-    assert choice(question(story, root), "newWorktree").not_possible is None
+    for kept, what in (
+        (RegistrationSeen(git_dir="/g", references=True), "references that only it has"),
+        (RegistrationSeen(git_dir="/g", submodules=True), "the repositories of its submodules"),
+    ):
+        tree.registration = kept
+        assert choice(question(story, root), "recreate").not_possible == f"{what} would be lost"
+        assert choice(question(story, root), "newWorktree").not_possible is None

@@ -110,7 +110,13 @@ def test_recreating_the_worktree_at_its_branch() -> None:
     )
     assert step is not None
     assert target.sha is not None
-    assert step.do == AddWorktree(repository=REPO_A, path=linked_path(), sha=target.sha, branch=BRANCH)
+    assert step.do == AddWorktree(
+        repository=REPO_A,
+        path=linked_path(),
+        sha=target.sha,
+        branch=BRANCH,
+        registered_at=f"refs/heads/{BRANCH}",
+    )
     assert step.undo == RemoveWorktree(
         repository=REPO_A,
         path=linked_path(),

@@ -5,6 +5,8 @@ from resumed.daemon.perform_checks import Tools
 from resumed.daemon.ports.git import Git
 from resumed.daemon.ports.git_command import GitCommand
 from resumed.daemon.ports.git_write import GitWriter
+from resumed.daemon.registrations import Registrations
+from resumed.daemon.runtime import state_folder
 from resumed.restore.effects import NotPerformed, Performed
 from resumed.restore.steps import AnyVerb, RecordState
 
@@ -17,7 +19,8 @@ async def nothing_recorded(verb: RecordState) -> NotPerformed:
 def real_performer(program: str = "git", patience: float = 0.0) -> Performer:
     """Performs with the git `program`; waits `patience` seconds for another git to end."""
     command = GitCommand(program)
-    return Performer(Tools(Git(command), GitWriter(command), patience), nothing_recorded)
+    registrations = Registrations(state_folder() / "rescue")
+    return Performer(Tools(Git(command), GitWriter(command), registrations, patience), nothing_recorded)
 
 
 async def perform(verb: AnyVerb) -> Performed | NotPerformed:

@@ -16,6 +16,7 @@ from resumed.restore.events.journal import RestoreAnswered, RestoreClosed, Resto
 from resumed.restore.events.session import SessionMeta
 from tests.support.killed_agent import events, story
 from tests.support.recorded_places import RecordedPlace
+from tests.support.repository import every_byte, run_git
 from tests.support.repository_facts import Facts, facts
 from tests.support.workspace import Decide, Serving, choosing, resume, serving
 
@@ -35,6 +36,18 @@ class World(NamedTuple):
     def facts(self) -> Facts:
         """The repository now."""
         return facts(self.root, self.base)
+
+    def kept(self) -> dict[str, bytes]:
+        """Every byte that git keeps for the linked work trees."""
+        return every_byte(self.root / ".git" / "worktrees")
+
+
+class Looked(NamedTuple):
+    """A report, and what there was when the killed restore before it had been settled."""
+
+    report: RestoreReport
+    settled: Facts
+    kept: dict[str, bytes]
 
 
 class Journal(NamedTuple):
@@ -74,10 +87,14 @@ def deleted_worktree(folder: Path, failpoint: str) -> Iterator[World]:
 
 
 @contextlib.contextmanager
-def registered_worktree(folder: Path, failpoint: str) -> Iterator[World]:
-    """The same, but its folder was deleted by hand: git still has it registered."""
+def replaced_worktree(folder: Path, failpoint: str) -> Iterator[World]:
+    """The same, but its folder was deleted by hand when it was on another branch, so that git still has it
+    registered; and the recorded branch is gone."""
     place = RecordedPlace(folder / "dev")
     thread = place.install("v171_worktree_workspace_write")
+    branch = run_git(place.linked, "branch", "--show-current").strip()
+    run_git(place.linked, "switch", "--quiet", "--create", "another")
+    run_git(place.repo, "branch", "--quiet", "-D", branch)
     shutil.rmtree(place.linked)
     with serving(place.repo, RESUMED_FAILPOINT=failpoint) as daemon:
         yield World(daemon, place.repo, place.folder, thread, choosing(worktreeRemoved="recreate"))
@@ -122,20 +139,21 @@ async def try_resume(world: World) -> RestoreReport | None:
     return report
 
 
-async def resume_and_look(world: World) -> tuple[RestoreReport, Facts]:
-    """Resume, answering. Also returns the repository as it was when the first question came, which is
-    after what the killed restore left was settled; without a question, as it is in the end."""
-    seen: list[Facts] = []
+async def resume_and_look(world: World) -> Looked:
+    """Resume, answering. What is looked at is as it was when the first question came, which is after
+    what the killed restore left was settled; without a question, as it is in the end."""
+    seen: list[tuple[Facts, dict[str, bytes]]] = []
 
     def decide(drift: Drift) -> str | None:
         if not seen:
-            seen.append(world.facts())
+            seen.append((world.facts(), world.kept()))
         choice = world.decide(drift)
         assert choice is None or isinstance(choice, str)
         return choice
 
     report, _ = await resume(world.root, world.thread, decide)
-    return report, seen[0] if seen else world.facts()
+    settled, kept = seen[0] if seen else (world.facts(), world.kept())
+    return Looked(report, settled, kept)
 
 
 async def point_before_first_done(build: Build, folder: Path) -> int:

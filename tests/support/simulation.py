@@ -285,6 +285,8 @@ class World:
         before = repository.trees.get(verb.path)
         if before is not None and before.registration != NOTHING_KEPT:
             return NotPerformed("what git keeps of it would be lost")
+        if before is not None and verb.registered_at not in (f"refs/heads/{before.branch}", before.sha):
+            return NotPerformed("what git has registered there changed")
         if verb.branch is not None:
             made = verb.create_branch and verb.branch not in repository.branches
             if not made and repository.branches.get(verb.branch) != verb.sha:

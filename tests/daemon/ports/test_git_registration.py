@@ -58,8 +58,12 @@ async def test_a_commit_that_only_a_head_holds_is_loose(tmp_path: Path) -> None:
     assert await git.loose(root, project.head()) == LooseSeen(False)
 
 
-async def test_references_of_its_own_are_kept(tmp_path: Path) -> None:
+async def test_references_and_submodules_of_its_own_are_kept(tmp_path: Path) -> None:
     project, linked = deleted(tmp_path)
     linked.git("update-ref", "refs/worktree/mine", "HEAD")
+    (of_a_submodule := project.root / ".git" / "worktrees" / "linked" / "modules" / "lib").mkdir(parents=True)
     shutil.rmtree(linked.root)
-    assert (await kept(project, linked)).references
+    seen = await kept(project, linked)
+    assert (seen.references, seen.submodules) == (True, False)
+    (of_a_submodule / "HEAD").write_text("ref: refs/heads/main\n")
+    assert (await kept(project, linked)).submodules

@@ -1,0 +1,101 @@
+"""Copies of what git keeps for deleted work trees."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from resumed.daemon.registrations import KEPT_SECONDS, NotCopied, Registrations
+from tests.support.repository import Repository, every_byte, make_project
+
+
+def deleted(tmp_path: Path) -> tuple[Repository, Path, str]:
+    """A project, git's folder for a work tree of it that was deleted, and that work tree's path."""
+    project = make_project(tmp_path / "project")
+    linked = project.worktree(tmp_path / "linked", "feature")
+    shutil.rmtree(linked.root)
+    return project, project.root / ".git" / "worktrees" / "linked", str(linked.root)
+
+
+def test_put_back_every_byte_and_mode_and_time(tmp_path: Path) -> None:
+    project, git_dir, path = deleted(tmp_path)
+    (git_dir / "hook").write_text("#!/bin/sh\n")
+    (git_dir / "hook").chmod(0o755)
+    (git_dir / "link").symlink_to("HEAD")
+    os.mkfifo(git_dir / "fsmonitor--daemon.ipc")
+    registrations = Registrations(tmp_path / "rescue")
+    registrations.keep(str(git_dir), path)
+    (git_dir / "fsmonitor--daemon.ipc").unlink()
+    before = every_byte(project.root)
+    times = {file.name: file.lstat().st_mtime_ns for file in git_dir.iterdir()}
+    shutil.rmtree(git_dir.parent)
+    registrations.put_back(path, str(project.root / ".git"))
+    assert every_byte(project.root) == before
+    assert {file.name: file.lstat().st_mtime_ns for file in git_dir.iterdir()} == times
+    assert path in project.git("worktree", "list")
+
+
+def test_the_newest_copy_of_a_path_counts(tmp_path: Path) -> None:
+    _, git_dir, path = deleted(tmp_path)
+    registrations = Registrations(tmp_path / "rescue")
+    registrations.keep(str(git_dir), path)
+    registrations.check(path, "refs/heads/feature")
+    (git_dir / "HEAD").write_text("ref: refs/heads/other\n")
+    registrations.keep(str(git_dir), path)
+    registrations.check(path, "refs/heads/other")
+    for head, where in (("refs/heads/feature", path), ("refs/heads/other", f"{path}-2")):
+        with pytest.raises(NotCopied, match="is not there any more"):
+            registrations.check(where, head)
+
+
+def test_a_name_that_is_taken_meanwhile_is_left_alone(tmp_path: Path) -> None:
+    project, git_dir, path = deleted(tmp_path)
+    registrations = Registrations(tmp_path / "rescue")
+    registrations.keep(str(git_dir), path)
+    shutil.rmtree(git_dir)
+    project.git("branch", "other")
+    other = project.worktree(tmp_path / "elsewhere" / "linked", "other")
+    registrations.put_back(path, str(project.root / ".git"))
+    listed = project.git("worktree", "list", "--porcelain")
+    assert f"worktree {path}\n" in listed
+    assert f"worktree {other.root}\n" in listed
+
+
+def test_a_copy_that_was_cut_off_is_made_again(tmp_path: Path) -> None:
+    project, git_dir, path = deleted(tmp_path)
+    registrations = Registrations(tmp_path / "rescue")
+    registrations.keep(str(git_dir), path)
+    (copy,) = (folder for folder in registrations.folder.iterdir() if folder.is_dir())
+    before = every_byte(registrations.folder)
+    (copy.with_suffix(".staged") / "linked" / "half").mkdir(parents=True)
+    registrations.keep(str(git_dir), path)
+    assert every_byte(registrations.folder) == before
+    (project.root / ".git" / f"resumed-{copy.name}" / "half").mkdir(parents=True)
+    shutil.rmtree(git_dir)
+    registrations.put_back(path, str(project.root / ".git"))
+    assert not list((project.root / ".git").glob("resumed-*"))
+    assert not (git_dir / "half").exists()
+
+
+def test_copies_are_kept_for_their_time(tmp_path: Path) -> None:
+    _, git_dir, path = deleted(tmp_path)
+    registrations = Registrations(tmp_path / "rescue")
+    for where in ("a", "b"):
+        registrations.keep(str(git_dir), f"{path}-{where}")
+    first, second = (folder for folder in registrations.folder.iterdir() if folder.is_dir())
+    made = first.stat().st_mtime
+    os.utime(first, (made, made - KEPT_SECONDS - 60))
+    os.utime(second, (made, made - KEPT_SECONDS + 60))
+    registrations.keep(str(git_dir), path)
+    assert not first.exists()
+    assert second.exists()
+
+
+def test_what_cannot_be_copied_or_put_back_is_said(tmp_path: Path) -> None:
+    project, git_dir, path = deleted(tmp_path)
+    registrations = Registrations(tmp_path / "rescue")
+    with pytest.raises(NotCopied, match="could not be copied: No such file"):
+        registrations.keep(str(git_dir.parent / "missing"), path)
+    with pytest.raises(NotCopied, match="could not be put back: No such file"):
+        registrations.put_back(path, str(project.root / ".git"))
