@@ -30,6 +30,12 @@ def device_inode(path: str) -> str:
     return f"{seen.st_dev}:{seen.st_ino}"
 
 
+def without_links(path: str) -> str:
+    """The path with its parents' symbolic links resolved, the last name as it is; it may be gone."""
+    folder, name = os.path.split(os.path.normpath(path))
+    return os.path.join(os.path.realpath(folder), name)
+
+
 def locate(path: str) -> Place | None:
     """The nearest repository around `path`; `None` when there is none or `path` is not there.
 

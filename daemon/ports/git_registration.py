@@ -7,7 +7,7 @@ import asyncio
 import os
 
 from resumed.daemon.ports.git_command import GitCommand, GitFailed
-from resumed.daemon.ports.git_place import Place, locate
+from resumed.daemon.ports.git_place import Place, locate, without_links
 from resumed.daemon.ports.git_progress import in_progress
 from resumed.daemon.ports.regular import open_regular
 from resumed.restore.probes import RegistrationSeen
@@ -58,7 +58,7 @@ def _git_dir(common_dir: str, path: str) -> str | None:
                 pointer = os.fsdecode(file.read(8192).rstrip(b"\r\n"))
         except (FileNotFoundError, NotADirectoryError):
             continue
-        if os.path.dirname(os.path.normpath(os.path.join(git_dir, pointer))) == path:
+        if without_links(os.path.dirname(os.path.join(git_dir, pointer))) == path:
             return git_dir
     return None
 

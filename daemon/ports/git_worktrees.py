@@ -4,7 +4,7 @@ import asyncio
 import os
 
 from resumed.daemon.ports.git_command import GitCommand, GitFailed, Outcome
-from resumed.daemon.ports.git_place import Place, locate
+from resumed.daemon.ports.git_place import Place, locate, without_links
 from resumed.daemon.ports.git_progress import in_progress
 from resumed.restore.probes import WorktreeEntry
 
@@ -12,7 +12,8 @@ _USAGE = 129
 
 
 async def registered(command: GitCommand, place: Place) -> tuple[WorktreeEntry, ...]:
-    """The main work tree first (a bare repository has none), then the linked ones.
+    """The main work tree first (a bare repository has none), then the linked ones; of each the path by
+    which it is found now, if git knows it by one that leads through symbolic links.
 
     A work tree in the middle of a rebase has the branch being rebased. Raises `GitFailed`."""
     listed = await command.read(place.top_level, "worktree", "list", "--porcelain", "-z")
@@ -40,8 +41,8 @@ def _entries(place: Place, blocks: list[dict[str, str]]) -> tuple[WorktreeEntry,
 
 
 def _entry(block: dict[str, str]) -> WorktreeEntry:
-    path = block["worktree"]
-    gone = "prunable" in block or not _is_there(path)
+    gone = "prunable" in block or not _is_there(block["worktree"])
+    path = without_links(block["worktree"]) if gone else os.path.realpath(block["worktree"])
     branch = block.get("branch", "").removeprefix("refs/heads/") or None
     if branch is None and not gone:
         branch = _branch_in_progress(path)

@@ -154,6 +154,20 @@ async def test_taking_back_leaves_every_byte_of_the_registration_that_was_there(
     assert every_byte(tmp_path) == before
 
 
+async def test_a_deleted_one_below_a_folder_that_became_a_link(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    shutil.rmtree(project.worktree(tmp_path / "old" / "linked", "feature").root)
+    (tmp_path / "old").rename(tmp_path / "new")
+    (tmp_path / "old").symlink_to("new")
+    before = every_byte(tmp_path)
+    verb = over(on_feature(project, tmp_path / "new" / "linked"), FEATURE)
+    await performed(verb)
+    assert (tmp_path / "new" / "linked" / "added.txt").exists()
+    assert len((await seen_at(project.root)).worktrees) == 2
+    await performed(undo_of(verb))
+    assert every_byte(tmp_path) == before
+
+
 async def test_without_its_copy_nothing_is_taken_back(tmp_path: Path) -> None:
     project = make_project(tmp_path / "project")
     linked = project.worktree(tmp_path / "linked", "feature")

@@ -4,6 +4,7 @@ Git and the daemon see only real paths; the person and the record know the other
 """
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -102,6 +103,27 @@ async def test_a_deleted_worktree_is_made_again_at_its_real_path(people: Linked,
     assert again.launch is not None
     assert again.launch.folder == str(people.linked.root)
     assert again.run == report.run
+
+
+@pytest.mark.parametrize("deleted", [True, False])
+async def test_below_a_folder_that_was_moved_and_left_a_link_a_worktree_is_where_it_is_now(
+    people: Linked, deleted: bool
+) -> None:
+    thread = people.codex("v171_worktree_workspace_write")
+    people.linked.git("switch", "--quiet", "--create", "elsewhere")
+    if deleted:
+        shutil.rmtree(people.linked.root)
+    now = people.real.parent / "moved"
+    people.real.rename(now)
+    people.real.symlink_to(now)
+    choice = choosing(worktreeRemoved="recreate") if deleted else choosing(branchDiffers="switch")
+    with serving(people.home / ("repo" if deleted else "repo-wt")) as daemon:
+        report, person = await resume(daemon.folder, thread, choice)
+    assert person.kinds[0] == ["worktreeRemoved" if deleted else "branchDiffers"]
+    assert report.outcome in (Outcome.RESTORED, Outcome.PARTIAL), report.headline
+    assert report.launch is not None
+    assert report.launch.folder == str(now / "repo-wt")
+    assert people.linked.git("branch", "--show-current") == "wt/export"
 
 
 @pytest.mark.parametrize("choice", ["switch", "newWorktree", "stay"])

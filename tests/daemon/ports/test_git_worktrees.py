@@ -1,6 +1,7 @@
 """The list of registered work trees."""
 
 import os
+import shutil
 from pathlib import Path
 
 from resumed.daemon.ports.git_command import GitCommand
@@ -33,6 +34,21 @@ async def test_gone_locked_and_detached(tmp_path: Path) -> None:
         WorktreeEntry(str(gone.root), "feature", feature, True),
         WorktreeEntry(str(locked.root), "other", head, True, "on a\nremovable disk"),
     )
+
+
+async def test_below_a_folder_that_became_a_link(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    project.git("branch", "other")
+    project.worktree(tmp_path / "old" / "there", "feature")
+    project.worktree(tmp_path / "old" / "gone", "other")
+    shutil.rmtree(tmp_path / "old" / "gone")
+    (tmp_path / "old").rename(tmp_path / "new")
+    (tmp_path / "old").symlink_to("new")
+    new = tmp_path / "new"
+    assert [(each.path, each.gone) for each in (await listed(project.root))[1:]] == [
+        (str(new / "gone"), True),
+        (str(new / "there"), False),
+    ]
 
 
 async def test_a_plain_folder_at_a_registered_path_is_gone(tmp_path: Path) -> None:
