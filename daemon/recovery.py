@@ -54,21 +54,20 @@ class Recoverer:
 
         Raises `ResumedError` when it cannot be settled yet."""
         for session_id, events in await self._open_restores(thread_id):
-            went_on = bool(agent_active_at) and agent_active_at > events[-1].ts
             try:
-                notes = await self._settle(session_id, events, went_on)
+                notes = await self._settle(session_id, events, agent_active_at)
             finally:
                 await self._streams.release(f"session:{session_id}")
             self._notes.setdefault(thread_id, []).extend(notes)
 
-    async def would_write(self, thread_id: str) -> str | None:
-        """What recovering the thread would take back in a repository, in one sentence; nothing is done."""
+    async def would_write(self, thread_id: str, agent_active_at: str = "") -> str | None:
+        """What `recover` would take back in a repository, in one sentence; nothing is done."""
         for _, events in await self._open_restores(thread_id):
             restore = _plan_of(events)
             if restore is None:
                 continue
             recovery = await self._judged(restore)
-            if recovery.undo:
+            if recovery.undo and not _went_on(events, agent_active_at):
                 titles = [restore.steps[n - 1].title for n, _ in recovery.undo]
                 return f"A restore that was cut off has to be taken back first: {'; '.join(titles)}."
         return None
@@ -105,7 +104,7 @@ class Recoverer:
                 found.append((meta.session_id, events))
         return found, reading.position
 
-    async def _settle(self, session_id: str, events: tuple[Event, ...], went_on: bool) -> list[str]:
+    async def _settle(self, session_id: str, events: tuple[Event, ...], agent_active_at: str) -> list[str]:
         restore = _plan_of(events)
         if restore is None:
             # Killed while it was still asking: nothing was done.
@@ -117,7 +116,7 @@ class Recoverer:
         if recovery.verdict is Verdict.FINISH:
             await self._append(session_id, RestoreClosed(restore_id=restore.restore_id, outcome="restored"))
             return []
-        if went_on and recovery.undo:
+        if recovery.undo and _went_on(events, agent_active_at):
             # The agent has worked in that place since: taking it away now would pull it from under that.
             titles = [restore.steps[n - 1].title for n, _ in recovery.undo]
             left = [f"{title} was left, since the agent went on." for title in titles]
@@ -183,6 +182,11 @@ class Recoverer:
         passage("journal")
         await self._streams.append(f"session:{session_id}", *events)
         passage("journal")
+
+
+def _went_on(events: tuple[Event, ...], agent_active_at: str) -> bool:
+    """Whether the agent has worked since the restore was cut off."""
+    return bool(agent_active_at) and agent_active_at > events[-1].ts
 
 
 def _short(text: str) -> str:

@@ -85,11 +85,13 @@ class Restorer:
         self, client: Client, params: ThreadResumeParams, leaving: asyncio.Event
     ) -> RestoreReport:
         async with self._freezer.held(params.thread, client) as thread_id:
-            if params.unattended and (first := await self._recoverer.would_write(thread_id)) is not None:
+            active_at = await self._freezer.agent_active_at(thread_id)
+            first = await self._recoverer.would_write(thread_id, active_at) if params.unattended else None
+            if first is not None:
                 raise ResumedError(
                     ErrorCode.RESTORE_UNFINISHED, first, "Resume it once with somebody there to answer."
                 )
-            await self._recoverer.recover(thread_id, await self._freezer.agent_active_at(thread_id))
+            await self._recoverer.recover(thread_id, active_at)
             notes = self._recoverer.take_notes(thread_id)
             async with self._freezer.freeze(thread_id) as frozen:
                 await frozen.mint()

@@ -16,7 +16,8 @@ async def drift_check(workspace: Workspace, client: Client, params: DriftCheckPa
     row = await workspace.threads.find(params.thread)
     built = await workspace.threads.resumable(row.thread_id)
     if built.record.cut_off and not await workspace.threads.is_held(row.thread_id):
-        unfinished = await workspace.recoverer.would_write(row.thread_id)
+        active_at = await workspace.freezer.agent_active_at(row.thread_id)
+        unfinished = await workspace.recoverer.would_write(row.thread_id, active_at)
         if unfinished is not None:
             return DriftCheckResult(
                 thread_id=row.thread_id,

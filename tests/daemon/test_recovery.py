@@ -287,6 +287,8 @@ async def test_a_place_in_which_the_agent_has_gone_on_is_left_to_it(tmp_path: Pa
     async with opened(repo) as workspace:
         done = RestoreStep(restore_id="r", n=1, state="done")
         session = await _killed(workspace, _plan(repo, new, sha), done)
+        assert await workspace.recoverer.would_write(THREAD, "1999-01-01T00:00:00.000Z") is not None
+        assert await workspace.recoverer.would_write(THREAD, "2999-01-01T00:00:00.000Z") is None
         assert await _recovered(workspace, "2999-01-01T00:00:00.000Z") == (
             "Make it was left, since the agent went on.",
         )

@@ -154,7 +154,7 @@ async def test_unattended_nothing_is_taken_back_either(tmp_path: Path) -> None:
     repo = _repository(tmp_path)
     async with opened(repo) as workspace:
 
-        async def would_write(thread_id: str) -> str:
+        async def would_write(thread_id: str, agent_active_at: str = "") -> str:
             return "A restore that was cut off has to be taken back first: Make it."
 
         workspace.recoverer.would_write = would_write  # type: ignore[method-assign]  # what recovery would say
