@@ -1,5 +1,6 @@
 """From records to what the wire shows. The only file that speaks both."""
 
+from resumed.daemon.records import Built
 from resumed.protocol.threads import CostView, RunView, ThreadReadResult, TodosView
 from resumed.restore.snapshot import Record
 from resumed.restore.subsystems.conversation import CONVERSATION
@@ -14,9 +15,9 @@ from resumed.restore.subsystems.worktree import WORKTREE
 UNFINISHED = "unfinished"
 
 
-def thread_view(record: Record, running: bool) -> ThreadReadResult:
+def thread_view(built: Built, running: bool) -> ThreadReadResult:
     """Everything an editor may show of one thread."""
-    states = record.states
+    record, states = built.record, built.record.states
     return ThreadReadResult(
         thread_id=record.thread_id,
         name=record.name,
@@ -48,6 +49,7 @@ def thread_view(record: Record, running: bool) -> ThreadReadResult:
         ),
         depends_on=record.depends_on,
         damage=record.damage,
+        not_resumable=built.agents_own_lost or None,
     )
 
 

@@ -177,7 +177,8 @@ class RunView(Wire):
 
 class ThreadReadResult(Wire):
     """Everything an editor may show of one thread. `depends_on` names a foreign file that is still
-    the only copy; `damage` has one sentence for each kind of damage found."""
+    the only copy; `damage` has one sentence for each kind of damage found. `not_resumable`: why no agent
+    can go on from what is left, the one of these that says so."""
 
     thread_id: str
     name: str
@@ -200,6 +201,7 @@ class ThreadReadResult(Wire):
     runs: tuple[RunView, ...]
     depends_on: str | None = None
     damage: tuple[str, ...] = ()
+    not_resumable: str | None = None
 
 
 class NameSetParams(Wire):

@@ -43,8 +43,7 @@ def thread_lines(thread: ThreadReadResult, asked_for: str, reader: Reader) -> li
         *_runs(thread, reader),
         *_unfinished(thread),
         *_record(thread, reader),
-        Line("  Go on: ", typed("resumed", "resume", asked_for), copied=True),
-        Line("  What changed since: ", typed("resumed", "check", asked_for), copied=True),
+        *_next(thread, asked_for),
     ]
 
 
@@ -203,6 +202,12 @@ def _runs(thread: ThreadReadResult, reader: Reader) -> Iterable[Line]:
         else:
             text = f"made ready {when}, not taken up by the agent"
         yield row("Runs" if place == 0 else "", "" if run.taken_up else QUIET, text)
+
+
+def _next(thread: ThreadReadResult, asked_for: str) -> Iterable[Line]:
+    if thread.not_resumable is None:
+        yield Line("  Go on: ", typed("resumed", "resume", asked_for), copied=True)
+        yield Line("  What changed since: ", typed("resumed", "check", asked_for), copied=True)
 
 
 def _record(thread: ThreadReadResult, reader: Reader) -> Iterable[Line]:

@@ -28,10 +28,10 @@ async def thread_list(workspace: Workspace, client: Client, params: ThreadListPa
 async def thread_read(workspace: Workspace, client: Client, params: ThreadReadParams) -> ThreadReadResult:
     """All of one thread."""
     row = await workspace.threads.find(params.thread)
-    record = await workspace.threads.record(row.thread_id)
+    built = await workspace.threads.built(row.thread_id)
     held = await workspace.threads.is_held(row.thread_id)
-    running = await workspace.threads.is_running(row.thread_id) or (record.cut_off and held)
-    return thread_view(record, running)
+    running = await workspace.threads.is_running(row.thread_id) or (built.record.cut_off and held)
+    return thread_view(built, running)
 
 
 async def thread_name_set(workspace: Workspace, client: Client, params: NameSetParams) -> NameSetResult:

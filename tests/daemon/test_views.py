@@ -11,13 +11,15 @@ from tests.support.parts import opened
 async def test_a_thread_killed_in_the_middle_is_interrupted(tmp_path: Path) -> None:
     path = install_recording("v171_sigkill_midturn", Path(os.environ["CODEX_HOME"]))
     async with opened(tmp_path) as workspace:
-        record = await workspace.threads.record((await workspace.threads.find("kill me")).thread_id)
-    view = thread_view(record, running=False)
-    assert (view.state, state_word(record)) == ("interrupted", "interrupted")
+        thread_id = (await workspace.threads.find("kill me")).thread_id
+        built = await workspace.threads.built(thread_id)
+    view = thread_view(built, running=False)
+    assert (view.state, state_word(built.record)) == ("interrupted", "interrupted")
     assert [operation.title for operation in view.operations.dangling] == ["`sleep 40; echo slept`"]
     assert view.depends_on == str(path)
     assert [(file.path, file.change) for file in view.files] == [
         ("README.md", "update"),
         ("note_25.txt", "add"),
     ]
-    assert thread_view(record, running=True).state == "running"
+    assert view.not_resumable is None
+    assert thread_view(built, running=True).state == "running"

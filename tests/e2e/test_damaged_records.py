@@ -228,6 +228,7 @@ async def test_a_conversation_without_its_agents_file(lose: Callable[[Path], Non
         assert (shown.name, shown.place.root) == (before[kept].name, before[kept].root)
         assert "The agent's own file (~/.codex/sessions/" in shown.damage[0]
         assert shown.depends_on is None
+        assert shown.not_resumable == shown.damage[0]
         after = {row.thread_id: row for row in (await listed(place)).threads}
         assert after.keys() == before.keys()
         assert after[kept] == msgspec.structs.replace(before[kept], damaged=True)

@@ -202,3 +202,11 @@ def test_a_status_that_is_not_well() -> None:
     assert "  Index      ! is being made again\n" in text
     assert text.endswith("  ! The disk is full.\n")
     assert "! can only be read" in printed(status_lines(status(storage="readOnly"), READER))
+
+
+def test_a_conversation_that_cannot_go_on_offers_no_command_for_it() -> None:
+    lost = msgspec.structs.replace(EMPTY, damage=("Its file is gone.",), not_resumable="Its file is gone.")
+    assert printed(thread_lines(EMPTY, "untitled", READER)).endswith(
+        "What changed since: resumed check untitled\n"
+    )
+    assert printed(thread_lines(lost, "untitled", READER)).endswith("Its file is gone.\n")
