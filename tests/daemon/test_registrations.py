@@ -18,8 +18,15 @@ def deleted(tmp_path: Path) -> tuple[Repository, Path, str]:
     return project, project.root / ".git" / "worktrees" / "linked", str(linked.root)
 
 
+def look(file: Path) -> tuple[int, int]:
+    """A file's mode, and when it was changed, in milliseconds."""
+    seen = file.stat()
+    return seen.st_mode, seen.st_mtime_ns // 1_000_000
+
+
 def test_put_back_every_byte_and_mode_and_time(tmp_path: Path) -> None:
     project, git_dir, path = deleted(tmp_path)
+    (git_dir / "logs").chmod(0o775)
     (git_dir / "hook").write_text("#!/bin/sh\n")
     (git_dir / "hook").chmod(0o755)
     (git_dir / "link").symlink_to("HEAD")
@@ -28,11 +35,12 @@ def test_put_back_every_byte_and_mode_and_time(tmp_path: Path) -> None:
     registrations.keep(str(git_dir), path)
     (git_dir / "fsmonitor--daemon.ipc").unlink()
     before = every_byte(project.root)
-    times = {file.name: file.lstat().st_mtime_ns for file in git_dir.iterdir()}
+    looks = {file.name: look(file) for file in git_dir.iterdir()}
     shutil.rmtree(git_dir.parent)
     registrations.put_back(path, str(project.root / ".git"))
     assert every_byte(project.root) == before
-    assert {file.name: file.lstat().st_mtime_ns for file in git_dir.iterdir()} == times
+    assert {file.name: look(file) for file in git_dir.iterdir()} == looks
+    assert not list((project.root / ".git").glob("resumed-*"))
     assert path in project.git("worktree", "list")
 
 
@@ -66,12 +74,12 @@ def test_a_copy_that_was_cut_off_is_made_again(tmp_path: Path) -> None:
     project, git_dir, path = deleted(tmp_path)
     registrations = Registrations(tmp_path / "rescue")
     registrations.keep(str(git_dir), path)
-    (copy,) = (folder for folder in registrations.folder.iterdir() if folder.is_dir())
-    before = every_byte(registrations.folder)
-    (copy.with_suffix(".staged") / "linked" / "half").mkdir(parents=True)
+    (copy,) = registrations.folder.glob("*.tar")
+    copy.with_suffix(".staged").write_bytes(b"half")
     registrations.keep(str(git_dir), path)
-    assert every_byte(registrations.folder) == before
-    (project.root / ".git" / f"resumed-{copy.name}" / "half").mkdir(parents=True)
+    assert sorted(each.name for each in registrations.folder.iterdir()) == [copy.name, "lock"]
+    assert [oct(each.stat().st_mode & 0o777) for each in registrations.folder.iterdir()] == ["0o600"] * 2
+    (project.root / ".git" / f"resumed-{copy.stem}" / "half").mkdir(parents=True)
     shutil.rmtree(git_dir)
     registrations.put_back(path, str(project.root / ".git"))
     assert not list((project.root / ".git").glob("resumed-*"))
@@ -83,13 +91,25 @@ def test_copies_are_kept_for_their_time(tmp_path: Path) -> None:
     registrations = Registrations(tmp_path / "rescue")
     for where in ("a", "b"):
         registrations.keep(str(git_dir), f"{path}-{where}")
-    first, second = (folder for folder in registrations.folder.iterdir() if folder.is_dir())
+    first, second = registrations.folder.glob("*.tar")
     made = first.stat().st_mtime
     os.utime(first, (made, made - KEPT_SECONDS - 60))
     os.utime(second, (made, made - KEPT_SECONDS + 60))
     registrations.keep(str(git_dir), path)
     assert not first.exists()
     assert second.exists()
+
+
+def test_a_damaged_copy_is_none(tmp_path: Path) -> None:
+    project, git_dir, path = deleted(tmp_path)
+    registrations = Registrations(tmp_path / "rescue")
+    registrations.keep(str(git_dir), path)
+    (copy,) = registrations.folder.glob("*.tar")
+    copy.write_bytes(b"no archive")
+    with pytest.raises(NotCopied, match="is not there any more"):
+        registrations.check(path, "refs/heads/feature")
+    with pytest.raises(NotCopied, match="could not be put back: "):
+        registrations.put_back(path, str(project.root / ".git"))
 
 
 def test_what_cannot_be_copied_or_put_back_is_said(tmp_path: Path) -> None:

@@ -38,8 +38,9 @@ class World(NamedTuple):
         return facts(self.root, self.base)
 
     def kept(self) -> dict[str, bytes]:
-        """Every byte that git keeps for the linked work trees."""
-        return every_byte(self.root / ".git" / "worktrees")
+        """Every byte that git keeps for the linked work trees, and the names beside that."""
+        kept = every_byte(self.root / ".git" / "worktrees")
+        return kept | {f"../{path.name}": b"" for path in (self.root / ".git").iterdir()}
 
 
 class Looked(NamedTuple):
