@@ -45,7 +45,7 @@ MAX_MATCHES = 100
 BUSY_SECONDS = 1.0
 
 _CORRUPT = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
-_NOT_OURS = _CORRUPT | {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_ERROR}
+_NOT_OURS = _CORRUPT | {sqlite3.SQLITE_ERROR}
 _PUT_THREAD = f"INSERT OR REPLACE INTO threads ({THREAD_COLUMNS}, folded_name) VALUES ({'?, ' * 16}?)"
 _PUT_FILE = f"INSERT OR REPLACE INTO files ({FILE_COLUMNS}) VALUES ({'?, ' * 6}?)"
 _PUT_CHECKPOINT = f"INSERT OR REPLACE INTO checkpoints ({CHECKPOINT_COLUMNS}) VALUES (?, ?, ?, ?)"
@@ -237,20 +237,31 @@ async def _connected(path: Path) -> aiosqlite.Connection:
         _touch(path)
         connection = await aiosqlite.connect(path, timeout=BUSY_SECONDS)
     except (sqlite3.Error, OSError) as error:
-        raise IndexDamaged(f"The index could not be opened ({error}).") from error
+        refusal = IndexDamaged if _is_blocked(path) else IndexFailed
+        raise refusal(f"The index could not be opened ({error}).") from error
     try:
         await connection.execute("PRAGMA journal_mode = WAL")
         await connection.execute("PRAGMA synchronous = NORMAL")
         await _check_schema(connection)
     except sqlite3.Error as error:
         await connection.close()
-        if _code(error) in _NOT_OURS:
+        if _code(error) in _NOT_OURS or _is_blocked(path):
             raise IndexDamaged(f"The index could not be read ({error}).") from error
         raise _failure(error) from error
     except BaseException:
         await connection.close()
         raise
     return connection
+
+
+def _is_blocked(path: Path) -> bool:
+    """Whether something stands in the place of the index, or of a journal file, that can't be used. A
+    disk that is full or fails for a moment is no reason to set a good index aside."""
+    places = [path.with_name(path.name + suffix) for suffix in ("", "-wal", "-shm")]
+    return any(
+        os.path.lexists(place) and not (place.is_file() and os.access(place, os.R_OK | os.W_OK))
+        for place in places
+    )
 
 
 def _touch(path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import os
 import sqlite3
 import subprocess
@@ -388,6 +389,34 @@ async def test_an_index_that_cannot_be_set_aside_fails(path: Path, monkeypatch: 
     with pytest.raises(IndexFailed, match="can't be set aside") as failed:
         await index.page(PageRequest())
     assert not isinstance(failed.value, IndexDamaged)
+    await index.close()
+
+
+async def test_an_index_that_a_full_disk_keeps_from_opening_is_not_set_aside(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = await filled(path)
+
+    def refuse(path: Path) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(index_module, "_touch", refuse)
+    with pytest.raises(IndexFailed) as failed:
+        await Index.open(path)
+    assert not isinstance(failed.value, IndexDamaged)
+    assert path.read_bytes() == whole
+    monkeypatch.undo()
+    index, note = await Index.open(path)
+    assert note is None
+    await index.close()
+
+
+async def test_a_folder_in_the_place_of_a_journal_file_is_set_aside_with_the_index(path: Path) -> None:
+    await filled(path)
+    path.with_name(path.name + "-wal").mkdir()
+    index, note = await Index.open(path)
+    assert note is not None
+    await index.put_rows([row(1)])
     await index.close()
 
 
