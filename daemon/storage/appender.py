@@ -48,11 +48,12 @@ class Appended(msgspec.Struct, frozen=True):
 
 
 class StreamHome(msgspec.Struct, frozen=True):
-    """What an appender needs of the state folder: a stream's first file, its lock, the quarantine."""
+    """What an appender needs of the state folder `top`: a stream's first file, its lock, the quarantine."""
 
     first: Path
     lock: Path
     quarantine: Path
+    top: Path
 
 
 Group = tuple[Event, ...]
@@ -101,6 +102,7 @@ class Appender:
             appender = cls(home, now, lock)
             try:
                 appender._load(Reading(home.first))
+                disk.sync_folders(home.first.parent, home.top)
             except BaseException:
                 appender.close()
                 raise

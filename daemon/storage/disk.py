@@ -8,7 +8,6 @@ import contextlib
 import errno
 import fcntl
 import os
-import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,6 +32,16 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def sync_folders(folder: Path, top: Path) -> None:
+    """Make a folder's names durable, and the folder itself and those above it up to `top`.
+
+    A process that was killed may have created any of them without getting to that."""
+    for each in (folder, *folder.parents):
+        sync_folder(each)
+        if each == top:
+            return
 
 
 def write(descriptor: int, data: bytes | bytearray) -> None:
@@ -67,9 +76,13 @@ def create(path: Path) -> int:
 
 
 def replace(path: Path, data: bytes) -> None:
-    """Make `data` the content of a file, durably: all of it or none of it is ever seen."""
+    """Make `data` the content of a file, durably: all of it or none of it is ever seen.
+
+    One at a time for each path: what a killed one has staged is taken away by the next.
+    """
     make_folder(path.parent)
-    staged = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    staged = path.with_name(f".{path.name}.staged")
+    staged.unlink(missing_ok=True)
     descriptor = create(staged)
     try:
         write(descriptor, data)

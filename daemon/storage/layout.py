@@ -69,6 +69,9 @@ class Layout:
             with disk.locked(home / "layout.lock"):
                 if not (home / "layout.json").exists():
                     _initialize(home)
+                else:
+                    # Whoever made it may have been killed before it was durable.
+                    disk.sync_folder(home)
         except OSError as error:
             return _read_only(home, f"{home} can't be written: {error.strerror}.")
         return _opened(home)

@@ -15,6 +15,7 @@ from resumed.daemon.storage.damage import LooseBytes
 def copy_aside(folder: Path, source: Path, loose: LooseBytes) -> None:
     """Copy the loose bytes of `source` into `folder`, durably; a copy that exists is kept."""
     if is_copied(folder, loose):
+        disk.sync_folder(folder)
         return
     with open_regular(source) as file:
         file.seek(loose.offset)

@@ -132,7 +132,7 @@ class Streams:
             if self._closed:
                 raise StorageFailed("The streams are closed.")
             lock = self._layout.stream_lock_path(stream)
-            home = StreamHome(path, lock, self._layout.quarantine)
+            home = StreamHome(path, lock, self._layout.quarantine, self._layout.home)
             writer = Writer(await asyncio.to_thread(Appender.open, home, self._now))
             self._writers[stream] = writer
             return writer

@@ -68,7 +68,7 @@ def segment_line(seq: int, prev_seq: int, prev_crc: str = NO_CRC, number: int = 
 def stream_home(folder: Path) -> StreamHome:
     """Where one stream's appender works."""
     return StreamHome(
-        folder / "threads" / f"{THREAD_ID}.jsonl", folder / "locks" / "t", folder / "quarantine"
+        folder / "threads" / f"{THREAD_ID}.jsonl", folder / "locks" / "t", folder / "quarantine", folder
     )
 
 

@@ -1,8 +1,9 @@
-"""A gate before the disk: while it is shut, written data stays unconfirmed."""
+"""A gate before the disk: while it is shut, written data stays unconfirmed. And which folders were synced."""
 
 import asyncio
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -34,3 +35,16 @@ class SyncGate:
     async def until_reached(self) -> None:
         """Wait until a sync is held."""
         assert await asyncio.to_thread(self.reached.wait, 60)
+
+
+def synced_folders(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The folders whose names are made durable from now on, in order."""
+    found: list[Path] = []
+    sync_folder = disk.sync_folder
+
+    def noted(folder: Path) -> None:
+        sync_folder(folder)
+        found.append(folder)
+
+    monkeypatch.setattr(disk, "sync_folder", noted)
+    return found

@@ -40,6 +40,7 @@ from tests.support.streams import (
     texts,
     wrapped,
 )
+from tests.support.sync_gate import synced_folders
 
 
 @pytest.fixture
@@ -69,6 +70,17 @@ def test_groups_are_numbered_on_and_found_again(home: StreamHome) -> None:
         assert numbers(opened.commit([(entry("d"),)])[0]) == [5]
     assert stored(home) == ["a", "b", "c", "d"]
     assert home.first.stat().st_mode & 0o777 == 0o600
+
+
+def test_an_opened_stream_is_durable_with_every_folder_above_it(
+    home: StreamHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As a process leaves it that was killed between creating and syncing.
+    home.first.parent.mkdir()
+    home.first.touch()
+    synced = synced_folders(monkeypatch)
+    with appender(home):
+        assert synced[-2:] == [home.first.parent, home.top]
 
 
 def test_one_writer_at_a_time(home: StreamHome) -> None:

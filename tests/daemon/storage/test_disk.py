@@ -10,6 +10,7 @@ import pytest
 
 from resumed.daemon.storage import disk
 from tests.support.streams import largest_file, program_environment
+from tests.support.sync_gate import synced_folders
 
 
 @pytest.fixture(params=[0o000, 0o022, 0o277])
@@ -17,6 +18,11 @@ def umask(request: pytest.FixtureRequest) -> Iterator[None]:
     before = os.umask(request.param)
     yield
     os.umask(before)
+
+
+@pytest.fixture
+def synced(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    return synced_folders(monkeypatch)
 
 
 def mode(path: Path) -> int:
@@ -57,6 +63,20 @@ def test_replace_leaves_the_old_content_and_no_litter_when_it_fails(tmp_path: Pa
     assert (tmp_path / "file").read_bytes() == b"old"
     disk.replace(tmp_path / "file", b"new")
     assert (tmp_path / "file").read_bytes() == b"new"
+
+
+def test_replace_takes_away_what_a_killed_one_has_staged(tmp_path: Path) -> None:
+    (tmp_path / ".file.staged").write_bytes(b"half")
+    disk.replace(tmp_path / "file", b"whole")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+    assert (tmp_path / "file").read_bytes() == b"whole"
+
+
+def test_folders_are_synced_up_to_the_top_and_no_further(tmp_path: Path, synced: list[Path]) -> None:
+    folder = tmp_path / "a" / "b"
+    folder.mkdir(parents=True)
+    disk.sync_folders(folder, tmp_path)
+    assert synced == [folder, folder.parent, tmp_path]
 
 
 def test_a_lock_has_one_holder_even_within_a_process(tmp_path: Path) -> None:

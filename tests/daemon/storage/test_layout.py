@@ -14,6 +14,7 @@ from resumed.daemon.storage.errors import StateGone, StateReadOnly, StateRefused
 from resumed.daemon.storage.layout import Layout, parse_stream
 from resumed.protocol.ids import InvalidId
 from tests.support.streams import program_environment
+from tests.support.sync_gate import synced_folders
 
 ID = "5973b6c0-94b8-487b-a530-2aeb6098ae0e"
 WORKSPACE = "0123456789abcdef0123456789abcdef"
@@ -237,3 +238,12 @@ def test_a_folder_made_again_under_the_same_number_is_another_one(tmp_path: Path
     assert layout.gone() != ""
     (tmp_path / "copy").rename(layout.home / "layout.json")
     assert layout.gone() != ""
+
+
+def test_a_folder_that_somebody_else_made_is_made_durable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Layout.open(tmp_path)
+    synced = synced_folders(monkeypatch)
+    Layout.open(tmp_path)
+    assert tmp_path in synced
