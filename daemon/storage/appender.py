@@ -72,11 +72,13 @@ class _Numbered(msgspec.Struct):
 
 
 class Appender:
-    """The one writer of a stream. `seq` and `crc` are those of the last durable event."""
+    """The one writer of a stream. `seq` and `crc` are those of the last durable event; `begun` tells
+    whether any event is durable that somebody sent, and not only the appender's own words."""
 
     def __init__(self, home: StreamHome, now: Now, lock: int) -> None:
         self.seq = 0
         self.crc = NO_CRC
+        self.begun = False
         self._home = home
         self._now = now
         self._lock = lock
@@ -140,6 +142,7 @@ class Appender:
         for event in reading:
             number = numbers[reading.position.file] if reading.position else 0
             self._places[event.event_id] = number << _OFFSET_BITS | reading.event_offset
+            self.begun = self.begun or is_sent(event)
         self._check_appendable(reading)
         self._versions = {file.number: file.version for file in reading.files}
         self.seq, self.crc = reading.seq, reading.crc
@@ -276,6 +279,7 @@ class Appender:
         start = self._number << _OFFSET_BITS | self._size
         for event_id, (_, offset, _) in numbered.fresh.items():
             self._places[event_id] = start + offset
+        self.begun = self.begun or any(is_sent(event) for _, _, event in numbered.fresh.values())
         self._size += len(numbered.lines)
         self._line_end_due = False
         self.seq, self.crc = numbered.seq, checksum_of(bytes(numbered.lines[-32:]))
@@ -291,6 +295,11 @@ class Appender:
         if self._number > 0 and self._size == 0:
             with contextlib.suppress(OSError):
                 segment_path(self._home.first, self._number).unlink()
+
+
+def is_sent(event: Event) -> bool:
+    """Whether somebody sent the event; notes and segments are what a writer says of its file."""
+    return not isinstance(event.payload, Note | Segment)
 
 
 def _same_content(stored: Event, event: Event) -> bool:

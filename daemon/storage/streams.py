@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
-from resumed.daemon.storage.appender import Appended, Appender, Now, StreamHome
+from resumed.daemon.storage.appender import Appended, Appender, Now, StreamHome, is_sent
 from resumed.daemon.storage.errors import (
     EventConflict,
     EventRefused,
@@ -54,7 +54,7 @@ class Streams:
             opened_before = stream in self._writers
             try:
                 writer = self._writers.get(stream) or await self._writer(stream, path)
-                if writer.last_durable and not writer.knows(first.event_id):
+                if writer.begun and not writer.knows(first.event_id):
                     raise StreamExists(f"{stream} exists.")
                 appended = await writer.append((first, *more))
             except (StreamExists, EventConflict, EventRefused):
@@ -74,7 +74,7 @@ class Streams:
         if writer is None:
             path = await asyncio.to_thread(self._existing, stream)
             writer = await self._writer(stream, path)
-        if writer.last_durable == 0:
+        if not writer.begun:
             raise StreamMissing(f"There is no {stream}.")
         return await writer.append(events)
 
@@ -88,12 +88,12 @@ class Streams:
         return Reading(self._existing(stream), since, through)
 
     def exists(self, stream: str) -> bool:
-        """Tell whether the stream holds an event."""
+        """Tell whether the stream holds an event that was sent; one whose beginning was torn does not."""
         writer = self._writers.get(stream)
         if writer is not None:
-            return writer.last_durable > 0
+            return writer.begun
         path = self._layout.find_stream(stream)
-        return path is not None and next(iter(Reading(path)), None) is not None
+        return path is not None and any(is_sent(event) for event in Reading(path))
 
     def ids(self, kind: str) -> Iterator[str]:
         """Yield the names of all streams of a kind: `session`, `thread` or `worktree`."""

@@ -27,7 +27,8 @@ class _Submission(NamedTuple):
 
 
 class Writer:
-    """Appends to one stream. Made inside a running event loop, and used from that loop."""
+    """Appends to one stream. Made inside a running event loop, and used from that loop. `last_durable`
+    and `begun` are the appender's, as far as this loop has been told."""
 
     def __init__(self, appender: Appender) -> None:
         self._appender = appender
@@ -37,6 +38,7 @@ class Writer:
         self._closed = False
         self._ended: asyncio.Future[None] = self._loop.create_future()
         self.last_durable = appender.seq
+        self.begun = appender.begun
         threading.Thread(target=self._run, name="stream-writer", daemon=True).start()
 
     def knows(self, event_id: str) -> bool:
@@ -72,7 +74,8 @@ class Writer:
                 outcomes = self._appender.commit([submission.group for submission in batch])
             except Exception as error:  # whatever it is, nobody may wait for ever
                 outcomes = [StorageFailed(f"Appending failed: {error!r}.") for _ in batch]
-            if batch and not self._tell(self._settle, batch, outcomes, self._appender.seq):
+            reached = self._appender.seq, self._appender.begun
+            if batch and not self._tell(self._settle, batch, outcomes, *reached):
                 break
         self._appender.close()
         self._tell(self._ended.set_result, None)
@@ -97,8 +100,10 @@ class Writer:
             return False
         return True
 
-    def _settle(self, batch: list[_Submission], outcomes: list[Outcome], last_durable: int) -> None:
-        self.last_durable = last_durable
+    def _settle(
+        self, batch: list[_Submission], outcomes: list[Outcome], last_durable: int, begun: bool
+    ) -> None:
+        self.last_durable, self.begun = last_durable, begun
         for submission, outcome in zip(batch, outcomes, strict=True):
             self._room.release()
             if submission.done.done():

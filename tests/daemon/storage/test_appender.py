@@ -83,6 +83,19 @@ def test_an_opened_stream_is_durable_with_every_folder_above_it(
         assert synced[-2:] == [home.first.parent, home.top]
 
 
+def test_a_stream_is_begun_by_what_was_sent_and_not_by_its_own_notes(home: StreamHome) -> None:
+    home.first.parent.mkdir()
+    home.first.write_bytes(line("torn", 1)[:40])
+    with appender(home) as opened:
+        assert (opened.seq, opened.begun) == (1, False)
+    with appender(home) as opened:
+        assert not opened.begun
+        opened.commit([(meta(),)])
+        assert opened.begun
+    with appender(home) as opened:
+        assert opened.begun
+
+
 def test_one_writer_at_a_time(home: StreamHome) -> None:
     with appender(home), pytest.raises(StreamBusy):
         Appender.open(home, now)

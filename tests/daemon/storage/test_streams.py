@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from resumed.daemon.storage.appender import Appended
+from resumed.daemon.storage.codec import encode
 from resumed.daemon.storage.errors import (
     EventRefused,
     StateReadOnly,
@@ -285,3 +286,24 @@ async def test_a_read_only_folder_is_read_and_not_written(layout: Layout, stream
         await closed.append(STREAM, entry("b"))
     with pytest.raises(StateReadOnly, match="newer"):
         await closed.create(WORKTREE, worktree_meta())
+
+
+async def test_a_stream_whose_beginning_was_torn_is_created_as_if_it_had_not_been(
+    layout: Layout, streams: Streams
+) -> None:
+    first = session_meta()
+    path = layout.session_path(ID, TS)
+    path.parent.mkdir(parents=True)
+    path.write_bytes(encode(first)[:-9])
+    assert not streams.exists(SESSION)
+    with pytest.raises(StreamMissing):
+        await streams.append(SESSION, entry("a"))
+    assert not streams.exists(SESSION)
+    assert await streams.create(SESSION, first) == Appended(2, False)
+    assert streams.exists(SESSION)
+    assert await streams.create(SESSION, first) == Appended(2, True)
+    assert await streams.append(SESSION, entry("a")) == (Appended(3, False),)
+    await streams.release(SESSION)
+    assert streams.exists(SESSION)
+    with pytest.raises(StreamExists):
+        await streams.create(SESSION, session_meta())
