@@ -15,8 +15,10 @@ import msgspec
 from resumed.daemon.agents.agent import Agent, ForeignHead, ForeignStore
 from resumed.daemon.ports.regular import open_regular
 from resumed.daemon.storage.layout import Layout
+from resumed.daemon.storage.reader import SentReading
 from resumed.daemon.storage.rows import FileCursor, ThreadRow
 from resumed.protocol.ids import InvalidId, parse_uuid
+from resumed.restore.events.session import SessionMeta
 
 OWN = "own"
 HEAD_BYTES = 1 << 16
@@ -181,16 +183,23 @@ def _own_files(layout: Layout) -> Iterator[Path]:
 
 
 def _thread_of(path: Path) -> str:
-    """The thread a stream file belongs to, by its first line; by its name for a thread's own."""
+    """The thread a stream file belongs to, by its first line; by its name for a thread's own; for a later
+    file of a run, or one that begins with a torn line, by what the run's stream begins with."""
     try:
         with open_regular(path) as source:
             thread_id = _first_line.decode(source.readline(HEAD_BYTES)).payload.thread_id
         return parse_uuid(thread_id)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError, InvalidId):
         pass
+    stem = path.name.split(".")[0]
     try:
-        return parse_uuid(path.name.split(".")[0])
+        return parse_uuid(stem)
     except InvalidId:
+        pass
+    try:
+        first = next(iter(SentReading(path.with_name(f"{stem}.jsonl"))), None)
+        return parse_uuid(first.payload.thread_id) if first and isinstance(first.payload, SessionMeta) else ""
+    except (OSError, InvalidId):
         return ""
 
 

@@ -25,7 +25,7 @@ from resumed.daemon.storage.errors import (
     StreamBusy,
 )
 from resumed.daemon.storage.quarantine import copy_aside, is_copied
-from resumed.daemon.storage.reader import NO_CRC, Reading
+from resumed.daemon.storage.reader import NO_CRC, TORN_TAIL, Reading, is_sent
 from resumed.daemon.storage.segments import segment_path
 from resumed.restore.events import SCHEMA_VERSION
 from resumed.restore.events.envelope import Event, Payload, Source, SourceKind
@@ -297,11 +297,6 @@ class Appender:
                 segment_path(self._home.first, self._number).unlink()
 
 
-def is_sent(event: Event) -> bool:
-    """Whether somebody sent the event; notes and segments are what a writer says of its file."""
-    return not isinstance(event.payload, Note | Segment)
-
-
 def _same_content(stored: Event, event: Event) -> bool:
     # Compared as read back, so that a tuple equals the list it is stored as.
     again = decode(encode(event))
@@ -310,7 +305,7 @@ def _same_content(stored: Event, event: Event) -> bool:
 
 def _torn_tail(loose: LooseBytes) -> Event:
     named = {"file": loose.file, "offset": loose.offset, "length": loose.length, "sha256": loose.sha256}
-    return _own(Note(kind="torn_tail", details=named))
+    return _own(Note(kind=TORN_TAIL, details=named))
 
 
 def _own(payload: Payload) -> Event:

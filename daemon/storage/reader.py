@@ -19,6 +19,8 @@ from resumed.restore.events.envelope import Event
 from resumed.restore.events.journal import Note, Segment
 
 NO_CRC = "00000000"
+TORN_TAIL = "torn_tail"
+"""The kind of a note that declares loose bytes to be what a torn write left."""
 
 _BUFFER_BYTES = 1 << 18
 
@@ -121,6 +123,20 @@ class Reading:
         elif isinstance(payload, Segment) and payload.prev_crc != self.crc and seq == before + 1:
             self._log.chain(before, seq, file, offset)
         self._log.event(before, seq, file, offset)
+
+
+class SentReading(Reading):
+    """A reading that yields only what was sent: a stream whose first write failed or was torn begins
+    with its meta event all the same."""
+
+    def __iter__(self) -> Iterator[Event]:
+        return (event for event in super().__iter__() if is_sent(event))
+
+
+def is_sent(event: Event) -> bool:
+    """Whether somebody sent the event; the others are what a writer says of its files."""
+    payload = event.payload
+    return not isinstance(payload, Segment) and not (isinstance(payload, Note) and payload.kind == TORN_TAIL)
 
 
 class _Scan(msgspec.Struct, frozen=True):

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
-from resumed.daemon.storage.appender import Appended, Appender, Now, StreamHome, is_sent
+from resumed.daemon.storage.appender import Appended, Appender, Now, StreamHome
 from resumed.daemon.storage.errors import (
     EventConflict,
     EventRefused,
@@ -17,7 +17,7 @@ from resumed.daemon.storage.errors import (
     StreamMissing,
 )
 from resumed.daemon.storage.layout import Layout, parse_stream
-from resumed.daemon.storage.reader import Position, Reading
+from resumed.daemon.storage.reader import Position, Reading, SentReading
 from resumed.daemon.storage.turns import Turns
 from resumed.daemon.storage.writer import Writer
 from resumed.protocol.ids import InvalidId
@@ -79,13 +79,13 @@ class Streams:
         return await writer.append(events)
 
     def read(self, stream: str, since: Position | None = None) -> Reading:
-        """Begin a reading; what is written and not yet durable is not part of it.
+        """Begin a reading of what was sent; what is written and not yet durable is not part of it.
 
         Raises `StreamMissing`.
         """
         writer = self._writers.get(stream)
         through = writer.last_durable if writer else None
-        return Reading(self._existing(stream), since, through)
+        return SentReading(self._existing(stream), since, through)
 
     def exists(self, stream: str) -> bool:
         """Tell whether the stream holds an event that was sent; one whose beginning was torn does not."""
@@ -93,7 +93,7 @@ class Streams:
         if writer is not None:
             return writer.begun
         path = self._layout.find_stream(stream)
-        return path is not None and any(is_sent(event) for event in Reading(path))
+        return path is not None and next(iter(SentReading(path)), None) is not None
 
     def ids(self, kind: str) -> Iterator[str]:
         """Yield the names of all streams of a kind: `session`, `thread` or `worktree`."""

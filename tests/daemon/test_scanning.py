@@ -3,16 +3,22 @@
 import os
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from resumed.daemon.agents.codex.adapter import codex_agent
 from resumed.daemon.agents.codex.store import CodexStore
 from resumed.daemon.runtime import state_folder
 from resumed.daemon.scanning import Scan, damage_notes, head_of, scan
+from resumed.daemon.storage.codec import encode_as
 from resumed.daemon.storage.layout import Layout
 from resumed.daemon.storage.rows import FileCursor
 from tests.support.codex import install_recording
 from tests.support.odd_files import put_something_odd
+
+
+from tests.support.events import event, session_meta
+from tests.support.streams import TS, note_line, segment_line
 
 THREAD = "01a22dbd-6721-7b02-8d3d-d77a010ed4f3"
 
@@ -169,3 +175,22 @@ def test_a_file_behind_a_closed_folder_is_not_gone(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(Path, "lstat", closed)
     assert _scan(known).gone == []
+
+
+@pytest.mark.parametrize("begins", ["segment", "torn"])
+def test_a_file_of_a_run_that_begins_with_no_event_of_it_belongs_to_its_thread(begins: str) -> None:
+    layout = Layout.open(state_folder())
+    meta = msgspec.structs.replace(session_meta(), thread_id=THREAD)
+    path = layout.session_path(meta.session_id, meta.created_at)
+    path.parent.mkdir(parents=True)
+    whole = encode_as(event(meta), 2, TS)
+    if begins == "torn":
+        path.write_bytes(whole[:30] + b"\n" + note_line(1, "torn_tail") + whole)
+        files = [path]
+    else:
+        later = path.with_name(f"{path.stem}.1.jsonl")
+        path.write_bytes(whole[:30])
+        later.write_bytes(segment_line(1, 0) + whole)
+        files = [path, later]
+    found = _scan({}).own_cursors
+    assert {cursor.path for cursor in found[THREAD]} == {str(each) for each in files}

@@ -316,6 +316,18 @@ def test_after_a_failed_sync_nothing_unconfirmed_counts(
     assert stored(home) == ["a", "b", "c"]
 
 
+def test_what_a_killed_writer_wrote_counts_only_when_it_is_synced(
+    home: StreamHome, failing_sync: Callable[[int], None]
+) -> None:
+    with appender(home) as opened:
+        opened.commit([(meta(),), (entry("a"),)])
+    failing_sync(1)
+    with pytest.raises(StorageFailed):
+        Appender.open(home, now)
+    with appender(home) as opened:
+        assert opened.seq == 2
+
+
 def test_failing_syncs_acknowledge_nothing_and_recover(
     home: StreamHome, failing_sync: Callable[[int], None]
 ) -> None:

@@ -72,6 +72,24 @@ def test_replace_takes_away_what_a_killed_one_has_staged(tmp_path: Path) -> None
     assert (tmp_path / "file").read_bytes() == b"whole"
 
 
+def test_a_name_is_durable_once_a_file_is_created_or_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[int] = []
+    fsync = os.fsync
+
+    def noted(descriptor: int) -> None:
+        fsync(descriptor)
+        synced.append(os.fstat(descriptor).st_ino)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    os.close(disk.create(tmp_path / "folder" / "file"))
+    assert synced == [tmp_path.stat().st_ino, (tmp_path / "folder").stat().st_ino]
+    synced.clear()
+    disk.replace(tmp_path / "folder" / "file", b"other")
+    assert synced[-1] == (tmp_path / "folder").stat().st_ino
+
+
 def test_folders_are_synced_up_to_the_top_and_no_further(tmp_path: Path, synced: list[Path]) -> None:
     folder = tmp_path / "a" / "b"
     folder.mkdir(parents=True)

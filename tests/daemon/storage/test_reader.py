@@ -8,7 +8,7 @@ import pytest
 
 from resumed.daemon.storage import reader
 from resumed.daemon.storage.codec import checksum_of
-from resumed.daemon.storage.reader import Position, Reading
+from resumed.daemon.storage.reader import Position, Reading, SentReading
 from resumed.daemon.storage.segments import segment_path
 from tests.support.streams import line, note_line, segment_line, seqs, texts
 
@@ -138,6 +138,20 @@ def test_a_torn_first_line_that_was_declared_is_no_damage(first: Path) -> None:
     reading = Reading(first)
     assert texts(reading) == ["m2"]
     assert reading.damage == ()
+
+
+def test_what_a_writer_says_of_its_files_was_not_sent(first: Path) -> None:
+    stored = lines(2, 4)
+    torn = line("lost", 1)[:30]
+    first.write_bytes(torn + b"\n" + torn_note(torn, 0, 1) + stored[0])
+    continued = segment_line(3, 2, checksum_of(stored[0])) + stored[1] + note_line(5, "hook_failed")
+    segment_path(first, 1).write_bytes(continued)
+    assert seqs(Reading(first)) == [1, 2, 3, 4, 5]
+    sent = SentReading(first)
+    assert seqs(sent) == [2, 4, 5]
+    assert sent.position is not None
+    assert (sent.seq, sent.damage) == (5, ())
+    assert seqs(SentReading(first, sent.position)) == []
 
 
 def test_what_a_sealed_file_holds_behind_the_seal_does_not_count(first: Path) -> None:
