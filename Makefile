@@ -4,7 +4,9 @@ PYTHON := .venv/bin/python
 DEMO := $(PYTHON) -m tests.e2e.demo
 BENCH := $(PYTHON) -m tests.benchmarks.bench
 
-.PHONY: demo test check bench schema clean prepare codex lint
+SOAK := RESUMED_TEST_KILLS=1000 $(PYTHON) -m pytest -s tests/crash/test_daemon_under_load.py
+
+.PHONY: demo test check soak bench schema clean prepare codex lint
 
 demo: prepare ## Resume on real recordings and real repositories, as a person sees it
 	@$(DEMO)
@@ -14,6 +16,9 @@ test: prepare codex lint ## everything that CI runs
 
 check: prepare lint ## the fast part: style, types, imports, the rules of the repository
 	@$(PYTHON) -m pytest tests/repository
+
+soak: prepare ## kills the daemon a thousand times under load, about a quarter of an hour
+	@$(SOAK)
 
 bench: prepare ## figures beside their anchors; no test depends on them
 	@$(BENCH)

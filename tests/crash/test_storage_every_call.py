@@ -2,7 +2,8 @@
 ends untouched; what it left is looked at, started again and completed.
 
 A fault kills the process, tears or shortens a write, or is an error that the process lives on with.
-After a tear the run that comes next meets the faults too: a crash while a crash is being mended.
+Some sweeps go over the run after one that was torn, or that had to begin files anew half-way: a crash
+while a crash is being mended.
 """
 
 import errno
@@ -28,13 +29,13 @@ MEMORY = Path("/dev/shm")
 
 
 class Sweep(NamedTuple):
-    """One kind of fault, at every call of these kinds; after a first run torn at that write, if any."""
+    """One kind of fault, at every call of these kinds; after another run that met the fault `before`."""
 
     action: Action
     kinds: Call
     detail: int = 0
     times: int = 1
-    torn_at: int = 0
+    before: Fault | None = None
 
     def fault(self, n: int) -> Fault:
         """The fault at the n-th call."""
@@ -42,16 +43,18 @@ class Sweep(NamedTuple):
 
 
 PARTS = (1, 50, 99)
-TORN_AT = (6, 24, 57, 83)
+TORN = tuple(Fault(Action.TEAR, Call.WRITE, write, 50) for write in (6, 24, 57, 83))
+SEALED = tuple(Fault(Action.FAIL, Call.SYNC, sync, errno.EIO) for sync in (20, 37))
+STEPS_BEFORE = 9
 FULL = Call.WRITE | Call.CREATE | Call.FOLDER | Call.TRUNCATE | Call.RENAME
 SWEEPS = (
     Sweep(Action.KILL, ANY),
     *(Sweep(Action.TEAR, Call.WRITE, part) for part in PARTS),
-    *(Sweep(Action.SHORTEN, Call.WRITE, part) for part in PARTS),
+    *(Sweep(Action.SHORTEN, Call.WRITE, part) for part in PARTS[:2]),
     *(Sweep(Action.FAIL, FULL, errno.ENOSPC, times) for times in (1, 7)),
     *(Sweep(Action.FAIL, ANY, errno.EIO, times) for times in (1, 7)),
-    *(Sweep(Action.KILL, ANY, torn_at=write) for write in TORN_AT),
-    *(Sweep(Action.TEAR, Call.WRITE, 50, torn_at=write) for write in TORN_AT),
+    *(Sweep(Action.KILL, ANY, before=before) for before in (*TORN[1:], *SEALED)),
+    *(Sweep(Action.TEAR, Call.WRITE, 50, before=before) for before in TORN),
 )
 
 
@@ -71,8 +74,9 @@ def go_through(sweep: Sweep, zygote: Zygote, folder: Path) -> int:
         home = folder / str(n) / "state"
         home.parent.mkdir(parents=True)
         reports: tuple[str, ...] = ()
-        if sweep.torn_at:
-            reports = zygote.play(home, 0, Fault(Action.TEAR, Call.WRITE, sweep.torn_at, 50)).reports
+        if sweep.before:
+            steps = None if sweep.before in TORN else STEPS_BEFORE
+            reports = zygote.play(home, 0, sweep.before, steps).reports
         run = zygote.play(home, 1, sweep.fault(n))
         zygote.check(home, 2, reports + run.reports)
         shutil.rmtree(home.parent)

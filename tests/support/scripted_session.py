@@ -147,17 +147,17 @@ async def opened(home: Path, run: int, index: Path | None = None) -> AsyncIterat
         await opened_index.close()
 
 
-async def play(home: Path, run: int, report: Report) -> None:
-    """Play the session, sending again what was refused."""
+async def play(home: Path, run: int, report: Report, steps: int | None = None) -> None:
+    """Play the session, or its first steps, sending again what was refused."""
     async with opened(home, run) as parts:
-        await play_on(parts, report)
+        await play_on(parts, report, steps)
 
 
-async def play_on(parts: Parts, report: Report) -> None:
-    """Play the session over opened parts."""
+async def play_on(parts: Parts, report: Report, steps: int | None = None) -> None:
+    """Play the session, or its first steps, over opened parts."""
     report(f"home {parts.layout.install_id}")
     lease = await _until_taken(lambda: asyncio.to_thread(_lease, parts.layout), report)
-    for number, step in enumerate(script()):
+    for number, step in enumerate(script()[:steps]):
         await asyncio.gather(*(_send(parts, send, number < len(STREAMS), report) for send in step.sends))
         if step.release:
             await parts.streams.release(step.release)

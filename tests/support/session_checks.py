@@ -16,7 +16,17 @@ from resumed.daemon.storage.layout import Layout
 from resumed.daemon.storage.reader import Reading
 from resumed.restore.events.envelope import Event, Payload
 from resumed.restore.events.journal import Note, Segment
-from tests.support.scripted_session import STREAMS, THREAD_ID, Parts, opened, play_on, sent
+from resumed.restore.events.session import EntryAdded
+from tests.support.scripted_session import (
+    SESSION,
+    SESSION_ID,
+    STREAMS,
+    THREAD_ID,
+    Parts,
+    opened,
+    play_on,
+    sent,
+)
 
 KEPT = re.compile(
     r"key|layout\.(json|lock)|locks/[a-z]+-[0-9a-f-]{36}\.lock|leases/[0-9a-f-]{36}\.lock"
@@ -38,7 +48,7 @@ async def check(home: Path, run: int, reports: Iterable[str]) -> None:
         _check_start(home, parts, reports)
         await _check_index(home, parts, run)
         await play_on(parts, reports.append)
-        await _check_index(home, parts, run)
+        await _check_record(parts)
     for stream, events in _check_streams(home, reports).items():
         missing = {event_id for sending in _expected(stream).values() for event_id in sending}
         missing -= {event.event_id for event in events}
@@ -131,6 +141,20 @@ async def _check_index(home: Path, parts: Parts, run: int) -> None:
         assert set(await parts.index.files()) == set(await other.index.files())
         assert await parts.threads.record(THREAD_ID) == await other.threads.record(THREAD_ID)
     fresh.unlink()
+
+
+async def _check_record(parts: Parts) -> None:
+    """What is told of the thread has all of it: a run that is on record is never left out."""
+    await parts.threads.look_again()
+    record = await parts.threads.record(THREAD_ID)
+    entries = [event for sending in sent(SESSION).values() for event in sending if _is_entry(event)]
+    assert [run.session_id for run in record.runs] == [SESSION_ID]
+    assert record.states["conversation"].entries == len(entries)
+    assert record.damage == ()
+
+
+def _is_entry(event: Event) -> bool:
+    return isinstance(event.payload, EntryAdded)
 
 
 def _check_quarantine(home: Path, events: Iterable[Event]) -> None:

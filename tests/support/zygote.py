@@ -16,7 +16,7 @@ import tempfile
 import threading
 import traceback
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tests.support import shim
 from tests.support.scripted_session import play
@@ -57,9 +57,10 @@ class Zygote:
         self._process.stdin.close()
         self._process.wait(DEADLINE_SECONDS)
 
-    def play(self, home: Path, run: int, fault: Fault | None = None) -> Run:
-        """Play the session as the run of that number. Fails when it ends in any way but whole or killed."""
-        return self._run({"task": "play", "home": str(home), "run": run, "fault": fault})
+    def play(self, home: Path, run: int, fault: Fault | None = None, steps: int | None = None) -> Run:
+        """Play the session, or its first steps, as the run of that number. Fails when it ends in any way
+        but whole or killed."""
+        return self._run({"task": "play", "home": str(home), "run": run, "fault": fault, "steps": steps})
 
     def check(self, home: Path, run: int, reports: tuple[str, ...]) -> None:
         """Check what the session left, in a process of its own."""
@@ -103,21 +104,18 @@ def _warm_up() -> None:
         asyncio.run(check(Path(folder) / "home", 1, reports))
 
 
-def _child(request: dict[str, object]) -> None:
+def _child(request: dict[str, Any]) -> None:
     signal.alarm(DEADLINE_SECONDS)
     status = 1
     try:
-        home, run, fault = Path(str(request["home"])), request["run"], request.get("fault")
-        assert isinstance(run, int)
+        home, run, fault = Path(request["home"]), request["run"], request.get("fault")
         if isinstance(fault, list):
             action, kinds, *numbers = fault
             shim.arm(home, Fault(Action(action), Call(kinds), *numbers))
         if request["task"] == "play":
-            asyncio.run(play(home, run, _say))
+            asyncio.run(play(home, run, _say, request["steps"]))
         else:
-            reports = request["reports"]
-            assert isinstance(reports, list)
-            asyncio.run(check(home, run, reports))
+            asyncio.run(check(home, run, request["reports"]))
         if isinstance(fault, list) and shim.fired():
             _say("met")
         status = 0
