@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -31,11 +32,12 @@ static long first, last, detail, counted, fired;
 static volatile int over;
 
 /* Count from now on. FAIL hits the calls from to to with the error number what; TEAR and SHORTEN let
- * what per cent of a write through; CUT takes the power from the file system that holds path. */
+ * what per cent of a write through; CUT takes the power from the file system of path or its folder. */
 void shim_arm(const char *path, int act, int of, long from, long to, long what) {
     snprintf(folder, sizeof folder, "%s", path);
     folder_length = strlen(folder);
-    mount = act == CUT ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (act == CUT && (mount = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
+        mount = open(dirname(strdupa(path)), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     kinds = of, first = from, last = to, detail = what, counted = 0, fired = 0;
     action = act;
 }
@@ -59,8 +61,10 @@ static int opened_below(int fd) {
 static void die(void) {
     uint32_t how = NO_LOG_FLUSH;
     over = 1;
-    if (action == CUT)
-        ioctl(mount, EXT4_IOC_SHUTDOWN, &how);
+    if (action == CUT && ioctl(mount, EXT4_IOC_SHUTDOWN, &how)) {
+        perror("shim: the power could not be cut");
+        _exit(2);
+    }
     kill(getpid(), SIGKILL);
     pause();
 }

@@ -44,7 +44,7 @@ class Sweep(NamedTuple):
 
 PARTS = (1, 50, 99)
 TORN = tuple(Fault(Action.TEAR, Call.WRITE, write, 50) for write in (6, 24, 57, 83))
-SEALED = tuple(Fault(Action.FAIL, Call.SYNC, sync, errno.EIO) for sync in (20, 37))
+SEALED = tuple(Fault(Action.FAIL, Call.SYNC, sync, errno.EIO) for sync in (21, 38))
 STEPS_BEFORE = 9
 FULL = Call.WRITE | Call.CREATE | Call.FOLDER | Call.TRUNCATE | Call.RENAME
 SWEEPS = (
@@ -77,6 +77,7 @@ def go_through(sweep: Sweep, zygote: Zygote, folder: Path) -> int:
         if sweep.before:
             steps = None if sweep.before in TORN else STEPS_BEFORE
             reports = zygote.play(home, 0, sweep.before, steps).reports
+            assert steps is None or list(home.rglob("*.1.jsonl")), "no file had to be begun anew"
         run = zygote.play(home, 1, sweep.fault(n))
         zygote.check(home, 2, reports + run.reports)
         shutil.rmtree(home.parent)

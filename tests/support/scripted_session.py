@@ -149,13 +149,13 @@ async def opened(home: Path, run: int, index: Path | None = None) -> AsyncIterat
 
 async def play(home: Path, run: int, report: Report, steps: int | None = None) -> None:
     """Play the session, or its first steps, sending again what was refused."""
+    report(f"home {_writable(home).install_id}")
     async with opened(home, run) as parts:
         await play_on(parts, report, steps)
 
 
 async def play_on(parts: Parts, report: Report, steps: int | None = None) -> None:
     """Play the session, or its first steps, over opened parts."""
-    report(f"home {parts.layout.install_id}")
     lease = await _until_taken(lambda: asyncio.to_thread(_lease, parts.layout), report)
     for number, step in enumerate(script()[:steps]):
         await asyncio.gather(*(_send(parts, send, number < len(STREAMS), report) for send in step.sends))
