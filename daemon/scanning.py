@@ -15,7 +15,7 @@ import msgspec
 from resumed.daemon.agents.agent import Agent, ForeignHead, ForeignStore
 from resumed.daemon.ports.regular import open_regular
 from resumed.daemon.storage.layout import Layout
-from resumed.daemon.storage.reader import SentReading
+from resumed.daemon.storage.reader import Reading, is_sent
 from resumed.daemon.storage.rows import FileCursor, ThreadRow
 from resumed.protocol.ids import InvalidId, parse_uuid
 from resumed.restore.events.session import SessionMeta
@@ -197,7 +197,8 @@ def _thread_of(path: Path) -> str:
     except InvalidId:
         pass
     try:
-        first = next(iter(SentReading(path.with_name(f"{stem}.jsonl"))), None)
+        whole = Reading(path.with_name(f"{stem}.jsonl"))
+        first = next((event for event in whole if is_sent(event)), None)
         return parse_uuid(first.payload.thread_id) if first and isinstance(first.payload, SessionMeta) else ""
     except (OSError, InvalidId):
         return ""

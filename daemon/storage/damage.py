@@ -4,6 +4,8 @@ A bad line that a later `note{torn_tail}` names by file, offset, length and SHA-
 never acknowledged, and is no damage.
 """
 
+from collections.abc import Collection
+
 import msgspec
 
 from resumed.restore.events.journal import Note
@@ -56,6 +58,12 @@ class DamageLog:
         named = note.details
         self._found = [entry for entry in self._found if not _names(named, file, entry)]
         self.trailing = [loose for loose in self.trailing if not _names(named, file, (loose, 0, None))]
+
+    def being_declared(self, declared: Collection[LooseBytes]) -> None:
+        """Of these bytes it is known that a writer was about to declare them torn: they are no damage."""
+        self._found = [
+            entry for entry in self._found if isinstance(entry, Damage) or entry[0] not in declared
+        ]
 
     def event(self, seq_before: int, seq: int, file: str, offset: int) -> None:
         """The good event `seq` follows; between it and `seq_before` something may be missing."""

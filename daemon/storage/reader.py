@@ -14,6 +14,7 @@ import msgspec
 from resumed.daemon.ports.regular import open_regular
 from resumed.daemon.storage.codec import MAX_LINE_BYTES, BadLine, checksum_of, decode
 from resumed.daemon.storage.damage import Damage, DamageLog, LooseBytes
+from resumed.daemon.storage.quarantine import is_copied
 from resumed.daemon.storage.segments import SegmentFile, segment_files
 from resumed.restore.events.envelope import Event
 from resumed.restore.events.journal import Note, Segment
@@ -127,10 +128,19 @@ class Reading:
 
 class SentReading(Reading):
     """A reading that yields only what was sent: a stream whose first write failed or was torn begins
-    with its meta event all the same."""
+    with its meta event all the same. A torn line at the end is no damage either when only its declaration
+    is cut off: the copy in `quarantine` says so, and the next writer declares it again."""
+
+    def __init__(
+        self, first: Path, quarantine: Path, since: Position | None = None, through: int | None = None
+    ) -> None:
+        super().__init__(first, since, through)
+        self._quarantine = quarantine
 
     def __iter__(self) -> Iterator[Event]:
-        return (event for event in super().__iter__() if is_sent(event))
+        yield from (event for event in super().__iter__() if is_sent(event))
+        copied = [loose for loose in self.trailing if is_copied(self._quarantine, loose)]
+        self._log.being_declared(copied)
 
 
 def is_sent(event: Event) -> bool:

@@ -85,7 +85,7 @@ class Streams:
         """
         writer = self._writers.get(stream)
         through = writer.last_durable if writer else None
-        return SentReading(self._existing(stream), since, through)
+        return SentReading(self._existing(stream), self._layout.quarantine, since, through)
 
     def exists(self, stream: str) -> bool:
         """Tell whether the stream holds an event that was sent; one whose beginning was torn does not."""
@@ -93,7 +93,7 @@ class Streams:
         if writer is not None:
             return writer.begun
         path = self._layout.find_stream(stream)
-        return path is not None and next(iter(SentReading(path)), None) is not None
+        return path is not None and next(iter(SentReading(path, self._layout.quarantine)), None) is not None
 
     def ids(self, kind: str) -> Iterator[str]:
         """Yield the names of all streams of a kind: `session`, `thread` or `worktree`."""

@@ -104,12 +104,12 @@ def test_whatever_call_fails_or_is_the_last_nothing_acknowledged_is_lost(folder:
         except AssertionError as failure:
             raise AssertionError(f"{sweep}: {failure}") from failure
 
-    with ThreadPoolExecutor(WORKERS, initializer=begin) as workers:
-        try:
+    try:
+        with ThreadPoolExecutor(WORKERS, initializer=begin) as workers:
             counted = list(workers.map(points, enumerate(SWEEPS)))
-        finally:
-            for zygote in zygotes:
-                zygote.close()
+    finally:
+        for zygote in zygotes:
+            zygote.close()
     print(
         f"{sum(counted)} points:",
         *(f"{sweep}: {count}" for sweep, count in zip(SWEEPS, counted, strict=True)),

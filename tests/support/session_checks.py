@@ -133,6 +133,7 @@ async def _check_index(home: Path, parts: Parts, run: int) -> None:
     if not parts.streams.exists(f"thread:{THREAD_ID}"):
         return
     await parts.threads.look_again()
+    assert (await parts.threads.record(THREAD_ID)).events_damaged == 0
     assert parts.index.generation == 0
     fresh = home.with_name(f"{home.name}.{run}.db")
     async with opened(home, run, fresh) as other:

@@ -8,6 +8,7 @@ import pytest
 
 from resumed.daemon.storage import reader
 from resumed.daemon.storage.codec import checksum_of
+from resumed.daemon.storage.quarantine import copy_aside
 from resumed.daemon.storage.reader import Position, Reading, SentReading
 from resumed.daemon.storage.segments import segment_path
 from tests.support.streams import line, note_line, segment_line, seqs, texts
@@ -147,11 +148,25 @@ def test_what_a_writer_says_of_its_files_was_not_sent(first: Path) -> None:
     continued = segment_line(3, 2, checksum_of(stored[0])) + stored[1] + note_line(5, "hook_failed")
     segment_path(first, 1).write_bytes(continued)
     assert seqs(Reading(first)) == [1, 2, 3, 4, 5]
-    sent = SentReading(first)
+    sent = SentReading(first, first.parent / "quarantine")
     assert seqs(sent) == [2, 4, 5]
     assert sent.position is not None
     assert (sent.seq, sent.damage) == (5, ())
-    assert seqs(SentReading(first, sent.position)) == []
+    assert seqs(SentReading(first, first.parent / "quarantine", sent.position)) == []
+
+
+def test_a_torn_line_whose_declaration_was_cut_off_is_no_damage(first: Path) -> None:
+    stored, torn = lines(1)[0], line("lost", 2)[:50]
+    first.write_bytes(stored + torn + b"\n" + torn_note(torn, len(stored), 2)[:30])
+    quarantine = first.parent / "quarantine"
+    undeclared = SentReading(first, quarantine)
+    assert texts(undeclared) == ["m1"]
+    assert kinds(undeclared) == ["badLine"]
+    copy_aside(quarantine, first, undeclared.trailing[0])
+    reading = SentReading(first, quarantine)
+    assert texts(reading) == ["m1"]
+    assert reading.damage == ()
+    assert reading.trailing == undeclared.trailing
 
 
 def test_what_a_sealed_file_holds_behind_the_seal_does_not_count(first: Path) -> None:
