@@ -14,10 +14,8 @@ from resumed.daemon.storage.codec import encode_as
 from resumed.daemon.storage.layout import Layout
 from resumed.daemon.storage.rows import FileCursor
 from tests.support.codex import install_recording
-from tests.support.odd_files import put_something_odd
-
-
 from tests.support.events import event, session_meta
+from tests.support.odd_files import put_something_odd
 from tests.support.streams import TS, note_line, segment_line
 
 THREAD = "01a22dbd-6721-7b02-8d3d-d77a010ed4f3"
