@@ -7,7 +7,6 @@ caller then fills it from the streams.
 
 import asyncio
 import contextlib
-import os
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any, TypeVar
 
 import aiosqlite
 
-from resumed.daemon.storage import disk
+from resumed.daemon.storage.database import CORRUPT, create_private, error_code, set_aside
 from resumed.daemon.storage.errors import IndexDamaged, IndexFailed
 from resumed.daemon.storage.layout import INDEX_VERSION
 from resumed.daemon.storage.rows import (
@@ -44,8 +43,7 @@ MAX_PAGE = 1000
 MAX_MATCHES = 100
 BUSY_SECONDS = 1.0
 
-_CORRUPT = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
-_NOT_OURS = _CORRUPT | {sqlite3.SQLITE_ERROR}
+_NOT_OURS = CORRUPT | {sqlite3.SQLITE_ERROR}
 _PUT_THREAD = f"INSERT OR REPLACE INTO threads ({THREAD_COLUMNS}, folded_name) VALUES ({'?, ' * 16}?)"
 _PUT_FILE = f"INSERT OR REPLACE INTO files ({FILE_COLUMNS}) VALUES ({'?, ' * 6}?)"
 _PUT_CHECKPOINT = f"INSERT OR REPLACE INTO checkpoints ({CHECKPOINT_COLUMNS}) VALUES (?, ?, ?, ?)"
@@ -212,21 +210,10 @@ class Index:
         return IndexDamaged(note)
 
 
-def set_aside(path: Path) -> Path:
-    """Rename a closed index, with its journal files, to `<name>.corrupt-<n>`; return the new path."""
-    number = 1
-    while (aside := path.with_name(f"{path.name}.corrupt-{number}")).exists():
-        number += 1
-    for suffix in ("-wal", "-shm", ""):
-        with contextlib.suppress(FileNotFoundError):
-            path.with_name(path.name + suffix).replace(aside.with_name(aside.name + suffix))
-    return aside
-
-
 def _give_up(path: Path, damage: IndexDamaged) -> str:
     """Set a closed index aside; return what to tell people. Raises `IndexFailed`."""
     try:
-        aside = set_aside(path)
+        aside = set_aside(path, path.parent)
     except OSError as error:
         raise IndexFailed(f"{damage.sentence} It can't be set aside ({error}).") from error
     return f"{damage.sentence} It is being rebuilt. The old file is kept as {aside.name}."
@@ -234,7 +221,7 @@ def _give_up(path: Path, damage: IndexDamaged) -> str:
 
 async def _connected(path: Path) -> aiosqlite.Connection:
     try:
-        _touch(path)
+        create_private(path)
         connection = await aiosqlite.connect(path, timeout=BUSY_SECONDS)
     except (sqlite3.Error, OSError) as error:
         refusal = IndexDamaged if _is_blocked(path) else IndexFailed
@@ -245,7 +232,7 @@ async def _connected(path: Path) -> aiosqlite.Connection:
         await _check_schema(connection)
     except sqlite3.Error as error:
         await connection.close()
-        if _code(error) in _NOT_OURS or _is_blocked(path):
+        if error_code(error) in _NOT_OURS or _is_blocked(path):
             raise IndexDamaged(f"The index could not be read ({error}).") from error
         raise _failure(error) from error
     except BaseException:
@@ -262,13 +249,6 @@ def _is_blocked(path: Path) -> bool:
         os.path.lexists(place) and not (place.is_file() and os.access(place, os.R_OK | os.W_OK))
         for place in places
     )
-
-
-def _touch(path: Path) -> None:
-    """Create the file for the owner alone, as its journal files will be."""
-    disk.make_folder(path.parent)
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, disk.FILE_MODE))
-    path.chmod(disk.FILE_MODE)
 
 
 async def _check_schema(connection: aiosqlite.Connection) -> None:
@@ -325,8 +305,4 @@ def _only(values: Iterable[Value]) -> Value | None:
 
 def _failure(error: Exception) -> IndexFailed:
     sentence = f"The index could not be used ({error})."
-    return IndexDamaged(sentence) if _code(error) in _CORRUPT else IndexFailed(sentence)
-
-
-def _code(error: Exception) -> int:
-    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
+    return IndexDamaged(sentence) if error_code(error) in CORRUPT else IndexFailed(sentence)

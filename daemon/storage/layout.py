@@ -131,6 +131,21 @@ class Layout:
         return self.home / "workspaces" / _workspace(workspace_id) / f"index-v{INDEX_VERSION}.db"
 
     @property
+    def blobs_path(self) -> Path:
+        """The file of kept contents."""
+        return self.home / "blobs.db"
+
+    @property
+    def blobs_lock_path(self) -> Path:
+        """The lock file of whoever makes the file of kept contents, or sets it aside."""
+        return self.home / "locks" / "blobs.lock"
+
+    @property
+    def collection_lock_path(self) -> Path:
+        """The lock file that lets one process at a time collect kept contents."""
+        return self.home / "locks" / "collection.lock"
+
+    @property
     def quarantine(self) -> Path:
         """The folder of damaged bytes that were passed over, kept for a person to look at."""
         return self.home / "quarantine"
@@ -145,12 +160,23 @@ class Layout:
 
     def stream_ids(self, kind: str) -> Iterator[str]:
         """Yield the id of every stream of a kind (`session`, `thread`, `worktree`), each once."""
+        yield from dict.fromkeys(stream for stream, _ in self.first_files(kind))
+
+    def first_files(self, kind: str) -> Iterator[tuple[str, Path]]:
+        """Yield every stream of a kind with its first file; one that is in two places comes twice."""
         if kind == "session":
-            names, pattern = self._session_files("*"), _SESSION_FILE
+            paths, pattern = self._session_files("*"), _SESSION_FILE
         else:
-            names, pattern = (self.home / f"{kind}s").glob("*.jsonl"), _STREAM_FILE
-        matches = (pattern.fullmatch(path.name) for path in names)
-        yield from dict.fromkeys(f"{kind}:{match['id']}" for match in matches if match)
+            paths, pattern = (self.home / f"{kind}s").glob("*.jsonl"), _STREAM_FILE
+        for path in paths:
+            match = pattern.fullmatch(path.name)
+            if match:
+                yield f"{kind}:{match['id']}", path
+
+    def stream_files(self) -> Iterator[Path]:
+        """Yield every file that may be a part of a stream, wherever it is among them."""
+        for folder in ("sessions", "archived_sessions", "threads", "worktrees"):
+            yield from (path for path in (self.home / folder).rglob("*.jsonl*") if path.is_file())
 
     def _find_session(self, session_id: str) -> Path | None:
         return next(self._session_files(session_id), None)

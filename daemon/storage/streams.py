@@ -5,7 +5,7 @@ disk are coroutines; `read` and `exists` are for a thread, and block.
 """
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from pathlib import Path
 
 from resumed.daemon.storage.appender import Appended, Appender, Now, StreamHome
@@ -26,14 +26,23 @@ from resumed.restore.events.session import SessionMeta
 from resumed.restore.events.thread import ThreadMeta
 from resumed.restore.events.worktree import WorktreeMeta
 
+Absent = Callable[[Collection[str]], Awaitable[tuple[str, ...]]]
+"""Returns which of the named contents are not durable, and keeps the others from being collected."""
+
+
+async def nothing_kept(names: Collection[str]) -> tuple[str, ...]:
+    """Where no contents are kept, none that an event names is durable."""
+    return tuple(names)
+
 
 class Streams:
     """All streams of a state folder, as one process uses them. `now` gives the time of writing as
-    RFC 3339 in UTC with milliseconds."""
+    RFC 3339 in UTC with milliseconds. `absent` is asked before an event that names contents is taken."""
 
-    def __init__(self, layout: Layout, now: Now) -> None:
+    def __init__(self, layout: Layout, now: Now, absent: Absent = nothing_kept) -> None:
         self._layout = layout
         self._now = now
+        self._absent = absent
         self._writers: dict[str, Writer] = {}
         self._openings: set[asyncio.Task[Writer]] = set()
         self._one_opens = Turns()
@@ -56,6 +65,7 @@ class Streams:
                 writer = self._writers.get(stream) or await self._writer(stream, path)
                 if writer.begun and not writer.knows(first.event_id):
                     raise StreamExists(f"{stream} exists.")
+                await self._check_contents(writer, (first, *more))
                 appended = await writer.append((first, *more))
             except (StreamExists, EventConflict, EventRefused):
                 if not opened_before:
@@ -67,7 +77,8 @@ class Streams:
         """Append events in order, contiguously, all or none; return when they are durable.
 
         Raises `StreamMissing`, `StreamBusy`, `StateReadOnly`, `StateGone`, `EventConflict`,
-        `EventRefused` or `StorageFailed`; in each case nothing was acknowledged.
+        `EventRefused` (also for one that names a content that is not durable) or `StorageFailed`; in
+        each case nothing was acknowledged.
         """
         self._layout.check_writable()
         writer = self._writers.get(stream)
@@ -76,6 +87,7 @@ class Streams:
             writer = await self._writer(stream, path)
         if not writer.begun:
             raise StreamMissing(f"There is no {stream}.")
+        await self._check_contents(writer, events)
         return await writer.append(events)
 
     def read(self, stream: str, since: Position | None = None) -> Reading:
@@ -116,6 +128,13 @@ class Streams:
         await asyncio.gather(*self._openings, return_exceptions=True)
         await asyncio.gather(*(writer.close() for writer in self._writers.values()))
         self._writers.clear()
+
+    async def _check_contents(self, writer: Writer, events: tuple[Event, ...]) -> None:
+        # One sent again is answered from the record, whatever became of its contents since.
+        fresh = (event for event in events if event.blobs and not writer.knows(event.event_id))
+        names = {name for event in fresh for name in event.blobs}
+        if names and (absent := await self._absent(names)):
+            raise EventRefused(f"An event names a content that is not kept: {sorted(absent)[0]}.")
 
     async def _writer(self, stream: str, path: Path) -> Writer:
         # Shielded: a caller that goes away must not leave a locked stream without its writer.

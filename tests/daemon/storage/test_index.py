@@ -363,7 +363,7 @@ async def test_a_reader_that_goes_away_leaves_a_whole_index_behind(
         reading[0].cancel()
         raise sqlite3.DatabaseError("database disk image is malformed")
 
-    monkeypatch.setattr(index_module, "_code", lambda error: sqlite3.SQLITE_CORRUPT)
+    monkeypatch.setattr(index_module, "error_code", lambda error: sqlite3.SQLITE_CORRUPT)
     with monkeypatch.context() as patched:
         patched.setattr(aiosqlite.Connection, "execute_fetchall", cancelling)
         reading.append(asyncio.create_task(index.counts()))
@@ -382,7 +382,7 @@ async def test_an_index_that_cannot_be_set_aside_fails(path: Path, monkeypatch: 
     connection.close()
     index, _ = await Index.open(path)
 
-    def refuse(path: Path) -> Path:
+    def refuse(path: Path, folder: Path) -> Path:
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(index_module, "set_aside", refuse)
