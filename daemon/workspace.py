@@ -25,6 +25,7 @@ from resumed.daemon.rpc.application import Broadcast, StatusFields
 from resumed.daemon.run_place import World
 from resumed.daemon.runtime import workspace_id
 from resumed.daemon.sessions import Sessions
+from resumed.daemon.storage.blobs import Blobs
 from resumed.daemon.storage.errors import StorageError
 from resumed.daemon.storage.index import Index
 from resumed.daemon.storage.layout import Layout
@@ -52,7 +53,8 @@ class Workspace:
         self.failure = ""
         self.key = layout.key
         self.layout = layout
-        self.streams = Streams(layout, clock.now)
+        self.blobs = Blobs(layout, clock.now, self._note_loss)
+        self.streams = Streams(layout, clock.now, self.blobs.absent)
         self.leases = Leases(layout, clock)
         self.identities = Identities(git, self.streams, layout.home / "identity.lock")
         policy = Policy(str(layout.home / "settings.toml"))
@@ -101,6 +103,7 @@ class Workspace:
     async def abandon(self) -> None:
         """End as a crash would, without a mark of a clean shutdown: a restore may still be at work."""
         await self.threads.close()
+        await self.blobs.close()
         await self._index.close()
 
     async def close(self) -> None:
@@ -112,6 +115,7 @@ class Workspace:
             with contextlib.suppress(StorageError):
                 await self._note_run("stopped", clean=True)
         await self.streams.close()
+        await self.blobs.close()
         await self._index.close()
 
     async def _settle(self, thread_id: str) -> None:
@@ -139,6 +143,10 @@ class Workspace:
         )
         assert self._worktree is not None
         await self.streams.append(self._worktree, event)
+
+    def _note_loss(self, sentence: str) -> None:
+        _LOG.warning("%s", sentence)
+        self.threads.notes[sentence] = None
 
     def _tell(self, summary: ThreadSummary) -> None:
         self.broadcast("thread/updated", ThreadUpdated(summary=summary), f"thread {summary.thread_id}")

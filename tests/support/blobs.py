@@ -40,7 +40,7 @@ def ask(layout: Layout, sql: str, *values: object) -> list[tuple[object, ...]]:
 
 def names(layout: Layout) -> set[str]:
     """The names of everything that is stored."""
-    return {bytes(digest).hex() for (digest,) in ask(layout, "SELECT sha256 FROM blobs")}  # type: ignore[arg-type]  # bytes
+    return {str(name) for (name,) in ask(layout, "SELECT lower(hex(sha256)) FROM blobs")}
 
 
 def check_whole(layout: Layout) -> None:

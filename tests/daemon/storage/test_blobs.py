@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from resumed.daemon.storage import blobs as blobs_module
-from resumed.daemon.storage.blob_rows import BlobDamaged, BlobFound, BlobMissing, BlobTooLarge
+from resumed.daemon.storage.blob_rows import BlobDamaged, BlobFound, BlobMissing, BlobTooLarge, pack
 from resumed.daemon.storage.blobs import MAX_BLOB_BYTES, Blobs
 from resumed.daemon.storage.errors import StateReadOnly, StorageFailed
 from resumed.daemon.storage.layout import Layout
@@ -97,7 +97,7 @@ async def test_large_contents_are_in_work_one_at_a_time(
     blobs: Blobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     large = [bytes([number]) * (2 << 20) for number in range(4)]
-    most, pack = 0, blobs_module.pack
+    most = 0
     working = 0
 
     def counted(data: bytes) -> object:

@@ -3,7 +3,7 @@
 import asyncio
 import gc
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from pathlib import Path
 
 import msgspec
@@ -307,3 +307,31 @@ async def test_a_stream_whose_beginning_was_torn_is_created_as_if_it_had_not_bee
     assert streams.exists(SESSION)
     with pytest.raises(StreamExists):
         await streams.create(SESSION, session_meta())
+
+
+async def test_an_event_that_names_what_is_not_kept_is_refused_and_one_sent_again_is_answered(
+    layout: Layout, tmp_path: Path
+) -> None:
+    durable = {"a" * 64}
+
+    async def absent(names: Collection[str]) -> tuple[str, ...]:
+        return tuple(set(names) - durable)
+
+    streams = Streams(layout, now, absent)
+    naming = msgspec.structs.replace(entry("see"), blobs=("a" * 64,))
+    other = msgspec.structs.replace(entry("see"), blobs=("a" * 64, "b" * 64))
+    with pytest.raises(EventRefused, match="not kept: bbb"):
+        await streams.create(STREAM, meta(), other)
+    assert not streams.exists(STREAM)
+    await streams.create(STREAM, meta())
+    (first,) = await streams.append(STREAM, naming)
+    with pytest.raises(EventRefused):
+        await streams.append(STREAM, entry("with it"), other)
+    durable.clear()
+    assert await streams.append(STREAM, naming) == (Appended(first.seq, True),)
+    assert texts(streams.read(STREAM)) == ["see"]
+    await streams.close()
+    plain = Streams(layout, now)
+    with pytest.raises(EventRefused):
+        await plain.append(STREAM, other)
+    await plain.close()
