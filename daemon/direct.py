@@ -9,10 +9,12 @@ import hmac
 import os
 import uuid
 from datetime import UTC, datetime
+from typing import Any
 
 import msgspec
 
 from resumed.daemon.live import Live, event_of
+from resumed.daemon.masking import Masker
 from resumed.daemon.permission_words import check_words
 from resumed.daemon.ports import files
 from resumed.daemon.submitted import SUBMITTED
@@ -62,6 +64,7 @@ async def start_turn(live: Live, params: TurnStartParams, key: bytes) -> TurnSta
     """Begin a turn. The same `event_id` again gives the same turn, whatever is open now; with another
     message it is an `eventConflict`."""
     event_id = str(uuid.uuid4()) if params.event_id is None else parse_uuid(params.event_id)
+    text = await asyncio.to_thread(live.masker.text, params.message)
     turn_id = _derived(live.session_id, event_id)
     token = _token(key, turn_id)
     open_turn = live.lifecycle.open_turn
@@ -78,7 +81,7 @@ async def start_turn(live: Live, params: TurnStartParams, key: bytes) -> TurnSta
         TurnStarted(turn_id=turn_id, token=token, entry_id=entry_id), event_id=event_id, turn=turn_id
     )
     message = event_of(
-        EntryAdded(kind="message", role="user", text=params.message),
+        EntryAdded(kind="message", role="user", text=text),
         event_id=_derived(event_id, "message"),
         turn=turn_id,
     )
@@ -91,6 +94,7 @@ async def complete_turn(live: Live, params: TurnCompleteParams, key: bytes) -> T
     meantime is ended too: its answer is not lost."""
     turn_id = parse_uuid(params.turn_id)
     _known(params.status, TURN_STATES, "status")
+    text = await asyncio.to_thread(live.masker.text, params.message or "")
     token = _token(key, turn_id)
     if not hmac.compare_digest(token.encode(), params.token.encode()):
         raise ResumedError(
@@ -113,7 +117,7 @@ async def complete_turn(live: Live, params: TurnCompleteParams, key: bytes) -> T
     events = []
     if entry_id is not None:
         answer = event_of(
-            EntryAdded(kind="message", role="assistant", text=params.message),
+            EntryAdded(kind="message", role="assistant", text=text),
             event_id=entry_id,
             turn=turn_id,
         )
@@ -129,12 +133,11 @@ async def begin_operation(live: Live, params: OperationBeginParams) -> Operation
     operation_id = parse_token(params.operation_id)
     _known(params.kind, OPERATION_CLASSES, "kind")
     _check_paths(params.paths, "paths")
-    canonical = msgspec.json.encode((params.tool, params.args), order="deterministic")
-    digest = hashlib.sha256(canonical).hexdigest()
+    args, digests = await asyncio.to_thread(_arguments, live.masker, params)
     known = live.operations.known.get(operation_id)
     if known is not None:
         state, _, recorded = known.partition(" ")
-        if recorded != digest:
+        if recorded not in digests:
             raise ResumedError(
                 ErrorCode.OPERATION_CONFLICT,
                 f"The operation {operation_id} is on record with other arguments.",
@@ -151,8 +154,8 @@ async def begin_operation(live: Live, params: OperationBeginParams) -> Operation
     begun = OperationBegun(
         operation_id=operation_id,
         tool=params.tool,
-        args_digest=digest,
-        args=params.args,
+        args_digest=digests[0],
+        args=args,
         operation_class=params.kind,
         cwd=live.place.cwd,
         paths=paths,
@@ -188,8 +191,9 @@ async def commit_operation(live: Live, params: OperationCommitParams) -> Operati
     )
     payloads: list[Payload] = [settled]
     if params.result is not None:
-        digest = hashlib.sha256(params.result.encode()).hexdigest()
-        payloads.append(ResultStored(operation_id=operation_id, digest=digest, text=params.result))
+        text = await asyncio.to_thread(live.masker.text, params.result)
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        payloads.append(ResultStored(operation_id=operation_id, digest=digest, text=text))
     await live.append(*payloads, turn=live.lifecycle.open_turn)
     return OperationCommitResult(
         operation_id=operation_id, state=params.state, last_durable_event=live.last_durable
@@ -204,6 +208,7 @@ async def append_event(live: Live, params: EventAppendParams) -> EventAppendResu
     if isinstance(payload, CheckRecorded):
         _check_paths(tuple(payload.inputs), "inputs")
         payload = await _with_inputs(live, payload, event_id)
+    payload = await asyncio.to_thread(live.masker.payload, payload, SUBMITTED[params.type])
     turn = None if params.turn_id is None else parse_uuid(params.turn_id)
     at = None if params.at is None else _in_utc(params.at)
     event = event_of(payload, event_id=event_id, turn=turn, at=at)
@@ -212,6 +217,18 @@ async def append_event(live: Live, params: EventAppendParams) -> EventAppendResu
     if repeated and entry_id is not None:
         entry_id = await _same_entry(live, params, event_id)
     return EventAppendResult(seq=seq, last_durable_event=live.last_durable, repeated=repeated, id=entry_id)
+
+
+def _arguments(masker: Masker, params: OperationBeginParams) -> tuple[dict[str, Any], tuple[str, str]]:
+    """The arguments as they are recorded, and the two digests that a call sent again may be on record
+    with; the first is the one to record.
+
+    Both are made of what was sent, so that neither depends on what counts as a secret in one version. Of
+    arguments that hold one only the keyed digest is recorded: it can't be used to try out guesses."""
+    sent = msgspec.json.encode((params.tool, params.args), order="deterministic")
+    plain, keyed = hashlib.sha256(sent).hexdigest(), masker.keyed(sent)
+    args = masker.value(params.args)
+    return args, (plain, keyed) if args == params.args else (keyed, plain)
 
 
 def _submitted(params: EventAppendParams) -> Payload:

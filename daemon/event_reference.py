@@ -23,7 +23,8 @@ INTRODUCTION = """\
 For people who write an agent: the `type` and the `payload` of
 [`event/append`](../../protocol/README.md#eventappendparams). `schema.json` says the same for programs.
 Names of fields are those of the stored event, in snake_case. A turn, an operation, a list of to-dos, the
-begin and the end of a run have methods of their own.
+begin and the end of a run have methods of their own. Secrets of known shapes are replaced in free text
+before it is recorded, by their kind and a short keyed hash: `[masked github token 3f2a91c0]`.
 """
 
 

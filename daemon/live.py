@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from resumed.daemon.masking import Masker
 from resumed.daemon.storage.errors import StreamMissing
 from resumed.daemon.storage.lease import Lease
 from resumed.daemon.storage.streams import Streams
@@ -31,18 +32,26 @@ class TurnOnRecord(msgspec.Struct, frozen=True):
     ended: TurnEnded | None
 
 
+class Writing(msgspec.Struct, frozen=True):
+    """What every run writes with: the streams, and what takes secrets out before."""
+
+    streams: Streams
+    masker: Masker
+
+
 class Live:
     """One open run. Events go through `append`, so that the states never lag what is durable, even
     when the request that brought them is cancelled. After `close` it takes nothing more."""
 
-    def __init__(self, streams: Streams, thread_id: str, session_id: str, client: str, lease: Lease) -> None:
+    def __init__(self, writing: Writing, thread_id: str, session_id: str, client: str, lease: Lease) -> None:
         self.thread_id = thread_id
         self.session_id = session_id
         self.client = client
         self.lease = lease
         self.lifecycle = LifecycleState()
         self.last_durable = 0
-        self._streams = streams
+        self.masker = writing.masker
+        self._streams = writing.streams
         self._fold = Fold(SUBSYSTEMS)
         self._turns = Lifecycle()
         self._writing: set[asyncio.Task[Any]] = set()

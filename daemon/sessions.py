@@ -8,7 +8,7 @@ import contextlib
 import uuid
 
 from resumed.daemon.leases import Leases
-from resumed.daemon.live import Live, not_open
+from resumed.daemon.live import Live, Writing, not_open
 from resumed.daemon.permission_words import check_words
 from resumed.daemon.ports.clock import Clock
 from resumed.daemon.row_refresh import refresh_row
@@ -18,7 +18,6 @@ from resumed.daemon.run_place import Where, World
 from resumed.daemon.start_facts import bound
 from resumed.daemon.starting import Starter
 from resumed.daemon.storage.errors import StorageError
-from resumed.daemon.storage.streams import Streams
 from resumed.daemon.threads import Threads
 from resumed.daemon.uninterrupted import uninterrupted
 from resumed.protocol.ids import parse_uuid
@@ -31,13 +30,14 @@ class Sessions:
     """The open runs of one workspace, by session id."""
 
     def __init__(
-        self, threads: Threads, leases: Leases, streams: Streams, world: World, clock: Clock
+        self, threads: Threads, leases: Leases, writing: Writing, world: World, clock: Clock
     ) -> None:
         self._threads = threads
         self._leases = leases
-        self._streams = streams
+        self._writing = writing
+        self._streams = writing.streams
         self._world = world
-        self._starter = Starter(threads, streams, world, clock)
+        self._starter = Starter(threads, writing.streams, world, clock)
         self._starting = KeyedQueues()
         self._open: dict[str, Live] = {}
         self._watches: dict[str, asyncio.Task[None]] = {}
@@ -99,7 +99,7 @@ class Sessions:
         new_thread = thread_id is None
         thread_id = thread_id or str(uuid.uuid4())
         lease = await self._leases.take_settled(thread_id, client.info)
-        live = Live(self._streams, thread_id, session_id, client.id, lease)
+        live = Live(self._writing, thread_id, session_id, client.id, lease)
         self._threads.live[thread_id] = session_id
         try:
             # What was settled may have moved HEAD.

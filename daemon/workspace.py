@@ -10,6 +10,8 @@ from resumed.daemon.checker import Checker
 from resumed.daemon.freezing import Freezer
 from resumed.daemon.identity import Identities, IdentityFailed
 from resumed.daemon.leases import Leases
+from resumed.daemon.live import Writing
+from resumed.daemon.masking import Masker
 from resumed.daemon.observe import Observer
 from resumed.daemon.perform_checks import Tools
 from resumed.daemon.ports import processes
@@ -67,7 +69,8 @@ class Workspace:
         )
         self.threads.on_change = self._tell
         world = World(root, identifier, git, self.identities, policy)
-        self.sessions = Sessions(self.threads, self.leases, self.streams, world, clock)
+        writing = Writing(self.streams, Masker(layout.key))
+        self.sessions = Sessions(self.threads, self.leases, writing, world, clock)
         self.todo_lists = TodoLists(self.threads, self.sessions, self.leases, self.streams)
         self.checker = Checker(root, observer)
         self.recoverer = Recoverer(self.streams, observer, tools)

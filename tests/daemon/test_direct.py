@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import hashlib
 import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -11,7 +12,9 @@ import pytest
 
 from resumed.daemon import direct
 from resumed.daemon.live import Live
+from resumed.daemon.runtime import state_folder
 from resumed.daemon.storage.errors import EventConflict
+from resumed.daemon.storage.layout import Layout
 from resumed.protocol.errors import ErrorCode, ResumedError
 from resumed.protocol.ids import InvalidId
 from resumed.protocol.sessions import (
@@ -23,7 +26,7 @@ from resumed.protocol.sessions import (
     TurnCompleteParams,
     TurnStartParams,
 )
-from resumed.restore.events.session import EntryAdded
+from resumed.restore.events.session import EntryAdded, OperationBegun
 from tests.support.parts import LocalClient, opened
 from tests.support.sync_gate import SyncGate
 
@@ -90,6 +93,69 @@ async def test_the_same_id_with_other_arguments_is_a_conflict(tmp_path: Path) ->
             await direct.begin_operation(live, _edit(live, text="two"))
         assert conflict.value.code is ErrorCode.OPERATION_CONFLICT
         assert live.last_durable == before
+
+
+TOKEN = "ghp_" + "a1" * 18
+
+
+def _on_disk(live: Live) -> bytes:
+    path = Layout.open(state_folder()).find_stream(live.stream)
+    assert path is not None
+    return path.read_bytes()
+
+
+async def test_secrets_are_masked_before_anything_is_recorded(tmp_path: Path) -> None:
+    async with _run(tmp_path) as live:
+        masked = live.masker.text(TOKEN)
+        turn = await direct.start_turn(
+            live, TurnStartParams(session_id=live.session_id, message=f"use {TOKEN}"), KEY
+        )
+        await direct.begin_operation(live, _edit(live, token=TOKEN, url=f"https://kim:{TOKEN}@example.com"))
+        commit = OperationCommitParams(session_id=live.session_id, operation_id="op-1", result=f"set {TOKEN}")
+        await direct.commit_operation(live, commit)
+        entry = EventAppendParams(
+            session_id=live.session_id, event_id=str(uuid.uuid4()), type="entry_added",
+            payload={"kind": "message", "role": "assistant", "text": f"I have {TOKEN}"},
+        )  # fmt: skip
+        assert not (await direct.append_event(live, entry)).repeated
+        assert (await direct.append_event(live, entry)).repeated
+        done = TurnCompleteParams(
+            session_id=live.session_id, turn_id=turn.turn_id, token=turn.token, message=f"It was {TOKEN}"
+        )
+        await direct.complete_turn(live, done, KEY)
+        assert live.operations.results["op-1"] == f"set {masked}"
+        recorded = _on_disk(live)
+    assert TOKEN.encode() not in recorded
+    assert recorded.count(masked.encode()) == 5
+    assert hashlib.sha256(f"set {masked}".encode()).hexdigest().encode() in recorded
+    assert hashlib.sha256(f"set {TOKEN}".encode()).hexdigest().encode() not in recorded
+
+
+async def test_a_call_with_a_secret_sent_again_is_the_same_and_with_another_secret_is_not(
+    tmp_path: Path,
+) -> None:
+    other = "ghp_" + "b2" * 18
+    async with _run(tmp_path) as live:
+        assert not (await direct.begin_operation(live, _edit(live, token=TOKEN))).repeated
+        assert (await direct.begin_operation(live, _edit(live, token=TOKEN))).repeated
+        for args in (other, live.masker.text(TOKEN)):
+            with pytest.raises(ResumedError) as conflict:
+                await direct.begin_operation(live, _edit(live, token=args))
+            assert conflict.value.code is ErrorCode.OPERATION_CONFLICT
+        sent = msgspec.json.encode(("edit", {"token": TOKEN}), order="deterministic")
+        # Whoever reads the record can't try out which secret the arguments held.
+        assert hashlib.sha256(sent).hexdigest().encode() not in _on_disk(live)
+
+
+async def test_a_call_on_record_under_other_rules_of_masking_is_still_the_same(tmp_path: Path) -> None:
+    async with _run(tmp_path) as live:
+        sent = msgspec.json.encode(("edit", {"token": TOKEN}), order="deterministic")
+        before = OperationBegun(operation_id="old", tool="edit", args_digest=hashlib.sha256(sent).hexdigest())
+        plain = msgspec.json.encode(("edit", {"text": "x"}), order="deterministic")
+        after = OperationBegun(operation_id="new", tool="edit", args_digest=live.masker.keyed(plain))
+        await live.append(before, after)
+        assert (await direct.begin_operation(live, _edit(live, "old", token=TOKEN))).repeated
+        assert (await direct.begin_operation(live, _edit(live, "new", text="x"))).repeated
 
 
 async def test_an_unknown_operation_is_not_settled(tmp_path: Path) -> None:

@@ -3,11 +3,18 @@
 import os
 from pathlib import Path
 
+import msgspec
+import pytest
+
+from resumed.daemon.runtime import state_folder
+from resumed.daemon.storage.blob_rows import BlobMissing
+from resumed.daemon.storage.errors import EventRefused
 from resumed.protocol.threads import ThreadListParams
 from resumed.restore.events.worktree import DaemonRun, WorktreeMeta
 from tests.support.codex import install_recording
 from tests.support.parts import Hearing, opened
 from tests.support.repository import run_git
+from tests.support.streams import entry
 
 
 async def test_its_runs_are_on_record_with_a_clean_end(tmp_path: Path) -> None:
@@ -36,6 +43,25 @@ async def test_a_changed_thread_is_told(tmp_path: Path) -> None:
         await workspace.threads.changed(row.thread_id)
         assert [method for method, _ in hearing.heard] == ["thread/updated"]
         assert workspace.status_fields().threads == 1
+
+
+async def test_an_event_may_name_what_is_kept_and_nothing_else(tmp_path: Path) -> None:
+    async with opened(tmp_path) as workspace:
+        (stream,) = workspace.streams.ids("worktree")
+        name = await workspace.blobs.put(b"kept")
+        assert isinstance(name, str)
+        await workspace.streams.append(stream, msgspec.structs.replace(entry("see"), blobs=(name,)))
+        with pytest.raises(EventRefused):
+            await workspace.streams.append(stream, msgspec.structs.replace(entry("see"), blobs=("0" * 64,)))
+
+
+async def test_a_damaged_file_of_kept_contents_is_told_in_the_status(tmp_path: Path) -> None:
+    (state_folder() / "blobs.db").parent.mkdir(parents=True, exist_ok=True)
+    (state_folder() / "blobs.db").write_bytes(b"no database" * 1000)
+    async with opened(tmp_path) as workspace:
+        assert await workspace.blobs.get("0" * 64) == BlobMissing()
+        (note,) = workspace.status_fields().notes
+        assert note.startswith("The file of kept contents was damaged")
 
 
 async def test_a_place_whose_repository_is_gone_is_served_all_the_same(tmp_path: Path) -> None:
