@@ -153,7 +153,7 @@ SHAPES = (
     _shape(
         "gitlab token",
         ("gl",),
-        r"(?P<secret>gl(?:pat|ptt|soat|cbt|oas|agent|imt|dt|rt|ft)-(?<!\w\w\w\w\w\w\w\w\w)[A-Za-z0-9_-]{20,}+)",
+        r"(?P<secret>gl(?:pat|ptt|soat|cbt|oas|agent|imt|dt|rt|ft)-[A-Za-z0-9_-]{20,}+)",
         _has_digit,
     ),
     _shape(
@@ -208,7 +208,11 @@ SHAPES = (
     _shape("pypi token", ("pypi-AgE",), r"(?P<secret>pypi-AgE[A-Za-z0-9_-]{50,}+)"),
     _shape("hugging face token", ("hf_",), r"(?P<secret>hf_(?<![A-Za-z0-9_].{3})[A-Za-z0-9]{34,}+)"),
     _shape("sendgrid key", ("SG.",), r"(?P<secret>SG\.(?<![A-Za-z0-9].{3})[\w-]{22}\.[\w-]{43,}+)"),
-    _shape("digitalocean token", ("do",), r"(?P<secret>do[opr]_v1_(?<![A-Za-z0-9].{7})[a-f0-9]{64})"),
+    _shape(
+        "digitalocean token",
+        ("do",),
+        r"(?P<secret>do[opr]_v1_(?<![A-Za-z0-9].{7})[a-f0-9]{64}(?![A-Za-z0-9]))",
+    ),
     *(
         _shape(
             "credential",

@@ -99,8 +99,6 @@ async def sweep(blobs: Blobs, marks: Marks, now: Now, cap_bytes: int) -> Collect
     removed: list[int] = []
     last = Candidate(-(1 << 62), b"", 0)
     while stored > cap_bytes:
-        # A clock that is set back while this runs must not make what is touched then look old.
-        cutoff = min(cutoff, _cutoff(now))
         batch = await blobs.file.read(_untouched(cutoff, last))
         if not batch:
             break
@@ -133,7 +131,8 @@ def _untouched(cutoff: int, last: Candidate) -> Work[list[Candidate]]:
 
 
 def _remove(digests: list[bytes], now: Now, cutoff: int) -> Work[list[int]]:
-    # The clock is read when the transaction is open: nobody can touch anything from then on.
+    # Read again when the transaction is open and nobody can touch anything: a clock that was set back in
+    # between must not make what was touched since look old.
     return lambda connection: blob_table.remove(connection, digests, min(cutoff, _cutoff(now)))
 
 
