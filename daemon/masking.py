@@ -16,6 +16,9 @@ import msgspec
 from resumed.daemon.token_shapes import SHAPES, Shape, secret_under
 from resumed.restore.events.envelope import Payload
 
+_PASSES = 8
+"""Again while something is masked: what stood beside a secret may only now be seen to be another one."""
+
 
 class Masker:
     """Masks with the key of an installation, 32 bytes."""
@@ -25,9 +28,14 @@ class Masker:
 
     def text(self, text: str) -> str:
         """A text without the secrets in it. Time is linear in its length."""
-        for shape in SHAPES:
-            if any(needle in text for needle in shape.needles):
-                text = self._without(shape, text)
+        for _ in range(_PASSES):
+            masked = text
+            for shape in SHAPES:
+                if any(needle in masked for needle in shape.needles):
+                    masked = self._without(shape, masked)
+            if masked == text:
+                break
+            text = masked
         return text
 
     def value(self, value: Any) -> Any:

@@ -156,6 +156,14 @@ def test_masking_again_changes_nothing(text: str) -> None:
     assert MASKER.text(masked) == masked
 
 
+def test_two_secrets_that_touch_are_masked_again_to_the_same() -> None:
+    for _, first in SECRETS:
+        for _, second in SECRETS:
+            for joint in ("", "-", "_", ".", "/"):
+                masked = MASKER.text(first + joint + second)
+                assert MASKER.text(masked) == masked
+
+
 @given(value=JSON)
 def test_masking_a_value_again_changes_nothing(value: Any) -> None:
     masked = MASKER.value(value)

@@ -26,11 +26,11 @@ def test_a_sample_holds_a_needle_of_its_shape(kind: str, secret: str) -> None:
     assert any(needle in secret for shape in shapes for needle in shape.needles)
 
 
-@given(seed=st.integers(), length=st.integers(24, 80))
-def test_nearly_everything_generated_looks_so(seed: int, length: int) -> None:
-    generator = random.Random(seed)
-    values = ["".join(generator.choices(string.ascii_letters + string.digits, k=length)) for _ in range(20)]
-    assert sum(is_random(value) for value in values) >= 15
+@pytest.mark.parametrize("length", [24, 32, 43, 64])
+def test_nearly_everything_generated_looks_so(length: int) -> None:
+    alphabet = string.ascii_letters + string.digits
+    values = ["".join(RANDOM.choices(alphabet, k=length)) for _ in range(500)]
+    assert sum(is_random(value) for value in values) >= 470
 
 
 @given(
