@@ -7,6 +7,7 @@ caller then fills it from the streams.
 
 import asyncio
 import contextlib
+import os
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
