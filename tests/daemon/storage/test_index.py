@@ -400,7 +400,7 @@ async def test_an_index_that_a_full_disk_keeps_from_opening_is_not_set_aside(
     def refuse(path: Path) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(index_module, "_touch", refuse)
+    monkeypatch.setattr(index_module, "create_private", refuse)
     with pytest.raises(IndexFailed) as failed:
         await Index.open(path)
     assert not isinstance(failed.value, IndexDamaged)
