@@ -23,7 +23,8 @@ FAILPOINTS: dict[str, str] = {
     "collection.remove": "a batch of contents is removed in an open transaction",
     "collection.removed": "a batch of contents is removed, its space is not given back",
     "collection.shrink": "a part of the space has been given back",
-    "git": "git is about to change a repository, or has just ended",
+    "git": "git is about to change a repository, or has just ended by itself",
+    "removal": "a work tree that a restore made is being taken away, between two parts of that",
     "registration": "what git kept of a work tree is about to be put back, or has just been",
     "journal": "a restore is about to write to, or has just written, its journal",
 }

@@ -22,7 +22,9 @@ from resumed.daemon.perform_checks import (
     work_tree_at,
 )
 from resumed.daemon.ports.git_command import GitFailed, printable
+from resumed.daemon.ports.git_registration import holds_files
 from resumed.daemon.registrations import NotCopied
+from resumed.daemon.removals import Removal
 from resumed.restore.probes import RepositorySeen, WorktreeEntry
 from resumed.restore.steps import AddWorktree, RemoveWorktree
 
@@ -69,31 +71,50 @@ async def add_worktree(tools: Tools, verb: AddWorktree) -> dict[str, object]:
 
 async def remove_worktree(tools: Tools, verb: RemoveWorktree) -> dict[str, object]:
     """Remove the work tree if it is clean (no ignored files either) and still at `sha`, then the branch
-    if asked to, and have git know again what making it replaced.
+    if asked to, and have git know again what making it replaced. What was cut off is gone on with.
 
     Raises `Refused`, `GitFailed` or `NotCopied`."""
     path = canonical(verb.path)
     base = await repository_at(tools, verb.repository)
-    is_registered = any(entry.path == path for entry in base.worktrees)
+    removal = Removal.of(path, base.common_dir, verb.restore_id)
     is_there = await asyncio.to_thread(os.path.lexists, path)
-    goes = is_there or (is_registered and verb.registered_at is None)
-    puts_back = verb.registered_at is not None and (is_there or not is_registered)
-    if puts_back:
-        await asyncio.to_thread(tools.registrations.check, path, verb.registered_at or "")
-    if is_there:
-        await _untouched(tools, verb, base, path)
-    branch = verb.branch if verb.delete_branch else None
-    branch_there = branch is not None and (await tools.git.branch(base.top_level, branch)).sha is not None
-    if branch is not None and branch_there:
-        await branch_is_at(tools, base.top_level, branch, verb.sha)
-        held_by_no_other(base, branch, path)
-    if goes:
+    goes_on = await asyncio.to_thread(removal.has_begun)
+    entry = next((entry for entry in base.worktrees if entry.path == path), None)
+    if verb.registered_at is not None and (goes_on or is_there or entry is None):
+        await asyncio.to_thread(tools.registrations.check, verb.restore_id)
+    if is_there and not goes_on:
+        await _untouched(tools, verb, base, entry)
+    try:
+        deletable = await _deletable(tools, verb, base, path)
+    except Refused:
+        if not goes_on:
+            raise
+        # Somebody uses it meanwhile. What was begun is ended all the same.
+        deletable = None
+    if is_there and not goes_on:
+        await asyncio.to_thread(removal.begin)
+    elif entry is not None and not goes_on and verb.registered_at is None:
         (await tools.writer.remove_worktree(base.common_dir, path)).expect()
-    if branch is not None and branch_there:
-        (await tools.writer.delete_branch(base.common_dir, branch, verb.sha)).expect()
-    if puts_back:
-        await asyncio.to_thread(tools.registrations.put_back, path, base.common_dir)
-    return {"path": path, "removed": is_there, "deleted_branch": branch if branch_there else None}
+    if is_there or goes_on:
+        await asyncio.to_thread(removal.forget)
+    if deletable is not None:
+        (await tools.writer.delete_branch(base.common_dir, deletable, verb.sha)).expect()
+    if is_there or goes_on:
+        await asyncio.to_thread(removal.end)
+    if verb.registered_at is not None:
+        await _registered_again(tools, base, path, verb.restore_id)
+    return {"path": path, "removed": is_there or goes_on, "deleted_branch": deletable}
+
+
+async def _deletable(tools: Tools, verb: RemoveWorktree, base: RepositorySeen, path: str) -> str | None:
+    """The branch to delete, if one is asked for and there."""
+    if not verb.delete_branch or verb.branch is None:
+        return None
+    if (await tools.git.branch(base.top_level, verb.branch)).sha is None:
+        return None
+    await branch_is_at(tools, base.top_level, verb.branch, verb.sha)
+    held_by_no_other(base, verb.branch, path)
+    return verb.branch
 
 
 async def _standing(
@@ -137,7 +158,7 @@ async def _may_be_replaced(
 ) -> None:
     """What git keeps for the deleted work tree is as it was, and nothing is lost with it. It is copied."""
     where = printable(entry.path)
-    if (f"refs/heads/{entry.branch}" if entry.branch else entry.sha) != verb.registered_at:
+    if entry.head != verb.registered_at:
         raise Refused(f"the work tree that git has registered at {where} changed meanwhile")
     kept = await tools.git.registration(base.top_level, entry.path)
     if entry.locked is not None:
@@ -152,11 +173,13 @@ async def _may_be_replaced(
         raise Refused(f"references that only the work tree of {where} has would be lost")
     if kept.submodules:
         raise Refused(f"the repositories of the submodules of {where} would be lost")
+    if kept.settings:
+        raise Refused(f"settings that only the work tree of {where} has would be lost")
     if entry.branch is None and entry.sha and (await tools.git.loose(base.top_level, entry.sha)).loose:
         raise Refused(f"the commit {entry.sha[:7]} of {where} is on no branch")
     if not kept.git_dir:
         raise Refused(f"what git keeps for the work tree at {where} was not found")
-    await asyncio.to_thread(tools.registrations.keep, kept.git_dir, entry.path)
+    await asyncio.to_thread(tools.registrations.keep, verb.restore_id, kept.git_dir)
 
 
 async def _made(tools: Tools, plan: _Plan) -> str:
@@ -178,23 +201,30 @@ async def _take_back(tools: Tools, verb: AddWorktree, plan: _Plan, made: list[st
             deleted = await tools.writer.delete_branch(folder, plan.new_branch, verb.sha)
             left += [f"branch {printable(plan.new_branch)}"] if deleted.code else []
     if plan.replaced is not None and not left:
-        await _registered_again(tools, plan, folder)
+        await _registered_again(tools, plan.base, plan.path, verb.restore_id)
     # The folder of admin entries goes only if it is empty, which is what a failed git leaves.
     await asyncio.to_thread(_remove_parents, [os.path.join(folder, "worktrees"), *made])
     return f" ({' and '.join(left)} was left behind)" if left else ""
 
 
-async def _registered_again(tools: Tools, plan: _Plan, folder: str) -> None:
-    base = await repository_at(tools, plan.base.top_level)
-    if any(entry.path == plan.path for entry in base.worktrees):
+async def _registered_again(tools: Tools, base: RepositorySeen, path: str, restore_id: str) -> None:
+    now = await repository_at(tools, base.top_level)
+    if any(entry.path == path for entry in now.worktrees):
         return
+    if await asyncio.to_thread(os.path.lexists, path):
+        raise Refused(
+            f"something is at {printable(path)} now, so git does not get back what it kept", left=True
+        )
     try:
-        await asyncio.to_thread(tools.registrations.put_back, plan.path, folder)
+        await asyncio.to_thread(tools.registrations.put_back, restore_id, base.common_dir)
     except NotCopied as failure:
         raise Refused(failure.sentence, left=True) from failure
 
 
-async def _untouched(tools: Tools, verb: RemoveWorktree, base: RepositorySeen, path: str) -> None:
+async def _untouched(
+    tools: Tools, verb: RemoveWorktree, base: RepositorySeen, entry: WorktreeEntry | None
+) -> None:
+    path = canonical(verb.path)
     seen = await work_tree_at(tools, path)
     if seen.kind != "linked" or seen.common_id != base.common_id:
         raise Refused(f"{printable(path)} is not a linked work tree of this repository")
@@ -202,6 +232,10 @@ async def _untouched(tools: Tools, verb: RemoveWorktree, base: RepositorySeen, p
     nothing_half_finished(seen)
     if (seen.branch, seen.sha) != (verb.branch, verb.sha):
         raise Refused(f"{printable(path)} has moved on to another branch or commit")
+    if entry is not None and entry.locked is not None:
+        raise Refused(f"git keeps the work tree at {printable(path)} locked")
+    if await asyncio.to_thread(holds_files, seen.git_dir, "modules"):
+        raise Refused(f"{printable(path)} holds repositories of submodules that would be lost")
     files = await tools.git.uncommitted(path)
     if files:
         raise Refused(f"{printable(path)} holds files that would be lost: {named(files)}")

@@ -67,7 +67,9 @@ class Recoverer:
             if restore is None:
                 continue
             recovery = await self._judged(restore)
-            if recovery.undo and not _went_on(events, agent_active_at):
+            if _went_on(events, agent_active_at):
+                recovery = _left_to_the_agent(restore, recovery)
+            if recovery.undo:
                 titles = [restore.steps[n - 1].title for n, _ in recovery.undo]
                 return f"A restore that was cut off has to be taken back first: {'; '.join(titles)}."
         return None
@@ -116,13 +118,8 @@ class Recoverer:
         if recovery.verdict is Verdict.FINISH:
             await self._append(session_id, RestoreClosed(restore_id=restore.restore_id, outcome="restored"))
             return []
-        if recovery.undo and _went_on(events, agent_active_at):
-            # The agent has worked in that place since: taking it away now would pull it from under that.
-            titles = [restore.steps[n - 1].title for n, _ in recovery.undo]
-            left = [f"{title} was left, since the agent went on." for title in titles]
-            recovery = msgspec.structs.replace(
-                recovery, undo=(), notes=(*recovery.notes, *left), place_stays=True
-            )
+        if _went_on(events, agent_active_at):
+            recovery = _left_to_the_agent(restore, recovery)
         return await self._roll_back(session_id, restore, recovery, events[-1].ts)
 
     async def _judged(self, restore: Unfinished) -> Recovery:
@@ -158,20 +155,20 @@ class Recoverer:
         self, session_id: str, restore: Unfinished, recovery: Recovery, cut_off_at: str
     ) -> list[str]:
         stuck, undone = [*recovery.stuck, *recovery.notes], []
-        place_stays = recovery.place_stays
+        staying = set(recovery.standing)
         for n, verb in recovery.undo:
             begun = RestoreStep(restore_id=restore.restore_id, n=n, state="undoing")
             await self._append(session_id, begun)
             reply = await self._performer.perform(verb)
             if isinstance(reply, NotPerformed):
                 stuck.append(f"{restore.steps[n - 1].title} could not be undone: {_short(reply.reason)}")
-                place_stays = True
                 continue
+            staying.discard(n)
             await self._append(session_id, RestoreStep(restore_id=restore.restore_id, n=n, state="undone"))
             undone.append(f"A restore that was cut off was taken back first: {restore.steps[n - 1].title}.")
         report: dict[str, object] = {"stuck": stuck} if stuck else {}
         closed = RestoreClosed(restore_id=restore.restore_id, outcome="rolledBack", report=report)
-        left = place_records(restore.steps) if place_stays else ()
+        left = place_records(restore.steps) if staying else ()
         await self._append(session_id, closed, *left, at=cut_off_at)
         await self._append(session_id, SessionEnded(reason="rolledBack", clean=False))
         return [*undone, *stuck]
@@ -182,6 +179,15 @@ class Recoverer:
         passage("journal")
         await self._streams.append(f"session:{session_id}", *events)
         passage("journal")
+
+
+def _left_to_the_agent(restore: Unfinished, recovery: Recovery) -> Recovery:
+    """The agent has worked in that place since: taking it away now would pull it from under that. What is
+    half taken away already is no place any more."""
+    undo = tuple((n, verb) for n, verb in recovery.undo if n not in recovery.standing)
+    left = (restore.steps[n - 1].title for n, _ in recovery.undo if n in recovery.standing)
+    notes = (*recovery.notes, *(f"{title} was left, since the agent went on." for title in left))
+    return msgspec.structs.replace(recovery, undo=undo, notes=notes)
 
 
 def _went_on(events: tuple[Event, ...], agent_active_at: str) -> bool:

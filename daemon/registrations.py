@@ -5,7 +5,6 @@ back is whole, or git does not know it.
 """
 
 import contextlib
-import hashlib
 import itertools
 import os
 import shutil
@@ -16,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from resumed.daemon.failpoints import passage
-from resumed.daemon.ports.git_command import printable
 from resumed.daemon.storage import disk
 
 KEPT_SECONDS = 90 * 24 * 3600.0
@@ -24,6 +22,8 @@ KEPT_SECONDS = 90 * 24 * 3600.0
 
 _NAME = "comment"
 """The archive's keyword for the name of git's folder."""
+
+_STAGED = ".staged"
 
 
 class NotCopied(Exception):
@@ -36,46 +36,52 @@ class NotCopied(Exception):
 
 @dataclass(frozen=True)
 class Registrations:
-    """The copies in `folder`, one for each path of a deleted work tree: the newest one."""
+    """The copies in `folder`, one for each restore that replaced what git kept."""
 
     folder: Path
 
-    def keep(self, git_dir: str, path: str) -> None:
-        """Copy git's folder for the work tree that was at `path`, durably. Raises `NotCopied`."""
-        copy = self._copy_of(path)
+    def keep(self, restore_id: str, git_dir: str) -> None:
+        """Copy git's folder for a work tree, durably. Raises `NotCopied`."""
+        copy = self._copy_of(restore_id)
         try:
-            with disk.locked(self.folder / "lock"):
-                self._forget_old()
-                _archive(git_dir, copy)
+            _archive(git_dir, copy)
         except (OSError, tarfile.TarError) as error:
-            where = printable(path)
-            raise NotCopied(f"what git keeps for {where} could not be copied: {_reason(error)}") from error
+            with contextlib.suppress(OSError):
+                copy.with_suffix(_STAGED).unlink()
+            raise NotCopied(f"what git keeps for it could not be copied: {_reason(error)}") from error
 
-    def check(self, path: str, head: str) -> None:
-        """Raise `NotCopied` unless there is a copy for `path`, with a HEAD at this reference or commit."""
-        wanted = f"ref: {head}" if head.startswith("refs/") else head
-        if _head(self._copy_of(path)) != wanted:
-            raise NotCopied(f"the copy of what git kept for {printable(path)} is not there any more")
-
-    def put_back(self, path: str, common_dir: str) -> None:
-        """Have git know the work tree at `path` again, as it was when it was copied. Raises `NotCopied`."""
+    def check(self, restore_id: str) -> None:
+        """Raise `NotCopied` unless the restore's copy is there, and whole."""
         try:
-            _put_back(self._copy_of(path), Path(common_dir))
+            with tarfile.open(self._copy_of(restore_id)) as archive:
+                archive.getmember("./HEAD")
+        except (OSError, tarfile.TarError, KeyError) as error:
+            raise NotCopied("the copy of what git kept for it is not there any more") from error
+
+    def put_back(self, restore_id: str, common_dir: str) -> None:
+        """Have git know the work tree again, as it was when it was copied. Raises `NotCopied`."""
+        # Beside the work trees and not among them: git would take a folder half copied for one of them.
+        staged = Path(common_dir, f"resumed-{restore_id}")
+        try:
+            _put_back(self._copy_of(restore_id), staged)
         except (OSError, tarfile.TarError) as error:
-            where = printable(path)
-            raise NotCopied(f"what git kept for {where} could not be put back: {_reason(error)}") from error
+            shutil.rmtree(staged, ignore_errors=True)
+            raise NotCopied(f"what git kept for it could not be put back: {_reason(error)}") from error
 
-    def _copy_of(self, path: str) -> Path:
-        return self.folder / f"{hashlib.sha256(os.fsencode(path)).hexdigest()[:32]}.tar"
+    def forget_old(self) -> None:
+        """Remove copies that were kept for their time, as far as the system lets us."""
+        oldest = time.time() - KEPT_SECONDS
+        for copy in self.folder.glob("*.*"):
+            with contextlib.suppress(OSError):
+                if copy.stat().st_mtime < oldest:
+                    copy.unlink()
 
-    def _forget_old(self) -> None:
-        for copy in self.folder.glob("*.tar"):
-            if copy.stat().st_mtime < time.time() - KEPT_SECONDS:
-                copy.unlink()
+    def _copy_of(self, restore_id: str) -> Path:
+        return self.folder / f"{restore_id}.tar"
 
 
 def _archive(git_dir: str, copy: Path) -> None:
-    staged = copy.with_suffix(".staged")
+    staged = copy.with_suffix(_STAGED)
     staged.unlink(missing_ok=True)
     with os.fdopen(disk.create(staged), "wb") as file:
         named = {_NAME: os.path.basename(git_dir)}
@@ -92,29 +98,19 @@ def _only_files(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:
     return entry if entry.isfile() or entry.isdir() or entry.issym() or entry.islnk() else None
 
 
-def _head(copy: Path) -> str:
-    try:
-        with tarfile.open(copy) as archive:
-            file = archive.extractfile("./HEAD")
-            return os.fsdecode(file.read()).strip() if file else ""
-    except (OSError, tarfile.TarError, KeyError):
-        return ""
-
-
-def _put_back(copy: Path, common_dir: Path) -> None:
-    # Beside the work trees and not among them: git would take a folder half copied for one of them.
-    staged = common_dir / f"resumed-{copy.stem}"
+def _put_back(copy: Path, staged: Path) -> None:
     with contextlib.suppress(FileNotFoundError):
         shutil.rmtree(staged)
     name = _extract(copy, staged)
-    folder = common_dir / "worktrees"
+    folder = staged.parent / "worktrees"
     with contextlib.suppress(FileExistsError):
         folder.mkdir()
-        folder.chmod(stat.S_IMODE(common_dir.stat().st_mode))
+        folder.chmod(stat.S_IMODE(staged.parent.stat().st_mode))
     passage("registration")
     staged.rename(_free_name(folder, name))
     passage("registration")
     disk.sync_folder(folder)
+    disk.sync_folder(staged.parent)
 
 
 def _extract(copy: Path, staged: Path) -> str:

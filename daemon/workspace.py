@@ -1,5 +1,6 @@
 """The composition root: everything one workspace's daemon is made of."""
 
+import asyncio
 import contextlib
 import logging
 import os
@@ -61,8 +62,8 @@ class Workspace:
         self.identities = Identities(git, self.streams, layout.home / "identity.lock")
         policy = Policy(str(layout.home / "settings.toml"))
         observer = Observer(git, policy, self.identities)
-        registrations = Registrations(layout.home / "rescue" / "registrations")
-        tools = Tools(git, GitWriter(GitCommand(umask=users_umask)), registrations)
+        self._registrations = Registrations(layout.home / "rescue" / "registrations")
+        tools = Tools(git, GitWriter(GitCommand(umask=users_umask)), self._registrations)
         agents = [factory(os.environ) for factory in AGENTS.values()]
         self.threads = Threads(
             (root, identifier), Store(layout, index, self.streams), agents, Surroundings(root, git), clock
@@ -100,6 +101,7 @@ class Workspace:
     async def begin(self) -> None:
         """Note that a daemon serves this worktree, and begin to read what is on disk."""
         if not self.layout.read_only:
+            await asyncio.to_thread(self._registrations.forget_old)
             await self._begin_run()
         await self.threads.refresh()
 

@@ -45,7 +45,11 @@ def check(
         order=in_restore_order(subsystems),
         interview=Interview(context=context),
         ledger=Ledger(restore_id=context.restore_id),
-        target=Target(here=context.here, recorded_root=record.states[PLACE].root),
+        target=Target(
+            here=context.here,
+            recorded_root=record.states[PLACE].root,
+            restore_id=context.restore_id,
+        ),
     )
     place = yield from look_at_place(session)
     session.target = _suggested_target(session, place)

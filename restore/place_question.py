@@ -211,6 +211,8 @@ def _kept(
         return "references that only it has would be lost", ()
     if kept.submodules:
         return "the repositories of its submodules would be lost", ()
+    if kept.settings:
+        return "settings that only it has would be lost", ()
     return "", ()
 
 

@@ -24,7 +24,15 @@ from resumed.restore.place_head import (
 )
 from resumed.restore.place_inner import folder_at, folder_now, lacks, lacks_after_switch
 from resumed.restore.probes import RepositoryProbe, RepositorySeen, Seen, SwitchSeen
-from resumed.restore.steps import AddWorktree, HeadAt, PathAbsent, RemoveWorktree, Step, SwitchBranch
+from resumed.restore.steps import (
+    AddWorktree,
+    HeadAt,
+    PathAbsent,
+    RegisteredAt,
+    RemoveWorktree,
+    Step,
+    SwitchBranch,
+)
 from resumed.restore.subsystem import Choices, Target
 from resumed.restore.wording import short_path, short_sha
 
@@ -52,7 +60,7 @@ def settle(state: WorktreeState, seen: Seen, choices: Choices, target: Target) -
     target = _based(target, state, place)
     if chosen(choices, DriftKind.SILENT_SWITCH) == LAST:
         return _last(state, seen, target)
-    new = _new_folder(state, place, seen, choices)
+    new = _new_folder(state, place, seen, choices, target)
     if new is not None:
         return msgspec.structs.replace(
             target,
@@ -97,26 +105,9 @@ def move(state: WorktreeState, place: Place, seen: Seen, choices: Choices, targe
     """The step that changes the repository, if the answers need one."""
     if chosen(choices, DriftKind.SILENT_SWITCH) == LAST:
         return None
-    new = _new_folder(state, place, seen, choices)
+    new = _new_folder(state, place, seen, choices, target)
     if new is not None:
-        new = msgspec.structs.replace(new, registered_at=_registered_at(new, seen))
-        where = short_path(new.path, *target.here.homes)
-        on = new.branch or short_sha(new.sha)
-        return Step(
-            subsystem="worktree",
-            title=f"Make {where} on {on}",
-            do=new,
-            undo=RemoveWorktree(
-                repository=new.repository,
-                path=new.path,
-                sha=new.sha,
-                branch=new.branch,
-                delete_branch=new.create_branch,
-                registered_at=new.registered_at,
-            ),
-            expects=(PathAbsent(new.path),),
-            ensures=(HeadAt(path=new.path, branch=new.branch, sha=new.sha),),
-        )
+        return _making(new, seen, target)
     repository = place.repository
     if (
         not switches(choices)
@@ -150,14 +141,28 @@ def move(state: WorktreeState, place: Place, seen: Seen, choices: Choices, targe
     )
 
 
-def _registered_at(new: AddWorktree, seen: Seen) -> str | None:
-    """Where git has a work tree at that path, whose folder is gone, before it is made again."""
+def _making(new: AddWorktree, seen: Seen, target: Target) -> Step:
     source = seen.get(RepositoryProbe(new.repository))
     entries = source.worktrees if isinstance(source, RepositorySeen) else ()
-    entry = next((entry for entry in entries if entry.path == new.path and entry.gone), None)
-    if entry is None:
-        return None
-    return f"refs/heads/{entry.branch}" if entry.branch else entry.sha
+    head = next((entry.head for entry in entries if entry.path == new.path and entry.gone), None)
+    registered = () if head is None else (RegisteredAt(repository=new.repository, path=new.path, head=head),)
+    where = short_path(new.path, *target.here.homes)
+    return Step(
+        subsystem="worktree",
+        title=f"Make {where} on {new.branch or short_sha(new.sha)}",
+        do=msgspec.structs.replace(new, registered_at=head),
+        undo=RemoveWorktree(
+            restore_id=new.restore_id,
+            repository=new.repository,
+            path=new.path,
+            sha=new.sha,
+            branch=new.branch,
+            delete_branch=new.create_branch,
+            registered_at=head,
+        ),
+        expects=(PathAbsent(new.path), *registered),
+        ensures=(HeadAt(path=new.path, branch=new.branch, sha=new.sha),),
+    )
 
 
 def chosen(choices: Choices, kind: DriftKind) -> str | None:
@@ -176,7 +181,9 @@ def _answer(choices: Choices, *kinds: DriftKind) -> str | None:
     return next((choice for kind in kinds if (choice := chosen(choices, kind)) is not None), None)
 
 
-def _new_folder(state: WorktreeState, place: Place, seen: Seen, choices: Choices) -> AddWorktree | None:
+def _new_folder(
+    state: WorktreeState, place: Place, seen: Seen, choices: Choices, target: Target
+) -> AddWorktree | None:
     choice = _answer(choices, *PLACE_KINDS)
     if choice not in ("recreate", "newWorktree") or place.source is None:
         return None
@@ -185,19 +192,14 @@ def _new_folder(state: WorktreeState, place: Place, seen: Seen, choices: Choices
     if path is None:
         return None
     old_commit = place.base is not None and branch_drift(state, place, seen) is None
+    made = AddWorktree(restore_id=target.restore_id, repository=place.source, path=path, sha=state.sha or "")
     if old_commit and commit_drift(state, place, seen) is not None:
-        return AddWorktree(repository=place.source, path=path, sha=state.sha or "") if state.sha else None
+        return made if state.sha else None
     if branch is not None and branch.sha is not None:
-        return AddWorktree(repository=place.source, path=path, sha=branch.sha, branch=state.branch)
+        return msgspec.structs.replace(made, sha=branch.sha, branch=state.branch)
     if state.sha is None or (state.branch is not None and not branch_is_gone(state, place, seen)):
         return None
-    return AddWorktree(
-        repository=place.source,
-        path=path,
-        sha=state.sha,
-        branch=state.branch,
-        create_branch=state.branch is not None,
-    )
+    return msgspec.structs.replace(made, branch=state.branch, create_branch=state.branch is not None)
 
 
 def _last(state: WorktreeState, seen: Seen, target: Target) -> Target | None:

@@ -133,6 +133,11 @@ class WorktreeEntry(msgspec.Struct, frozen=True):
     gone: bool
     locked: str | None = None
 
+    @property
+    def head(self) -> str | None:
+        """What its HEAD says: a full reference, or a commit."""
+        return f"refs/heads/{self.branch}" if self.branch else self.sha
+
 
 class RepositorySeen(Observation, frozen=True, kw_only=True):
     """The work tree that a path belongs to. `kind`: main, linked or bare. `common_id` is the
@@ -196,13 +201,15 @@ class LooseSeen(Observation, frozen=True):
 class RegistrationSeen(Observation, frozen=True, kw_only=True):
     """`git_dir` is git's folder for the work tree, empty when it is not registered. `staged`: its index
     holds what its HEAD does not; `references`: it has some of its own; `submodules`: it holds their
-    repositories. `in_progress` as in `RepositorySeen`. `used_by` is another folder beside it that takes
-    this for its own git dir: the work tree was moved without git's knowing."""
+    repositories; `settings`: it has a configuration or sparse patterns of its own. `in_progress` as in
+    `RepositorySeen`. `used_by` is another folder beside it that takes this for its own git dir: the work
+    tree was moved without git's knowing."""
 
     git_dir: str = ""
     staged: bool = False
     references: bool = False
     submodules: bool = False
+    settings: bool = False
     in_progress: str | None = None
     used_by: str | None = None
 

@@ -11,11 +11,19 @@ import msgspec
 from resumed.restore.events.envelope import Event
 from resumed.restore.events.journal import RestoreClosed, RestorePlanned, RestoreStep
 from resumed.restore.events.session import SessionEnded
-from resumed.restore.probes import AnyProbe, RepositorySeen, Seen, SwitchProbe, SwitchSeen
+from resumed.restore.probes import (
+    AnyProbe,
+    RepositoryProbe,
+    RepositorySeen,
+    Seen,
+    SwitchProbe,
+    SwitchSeen,
+)
 from resumed.restore.steps import (
     AddWorktree,
     AnyVerb,
     HeadAt,
+    PathAbsent,
     RecordState,
     Step,
     SwitchBranch,
@@ -42,15 +50,15 @@ class Verdict(enum.Enum):
 class Recovery(msgspec.Struct, frozen=True, kw_only=True):
     """`undo` are verbs to perform in this order, each with the number of its step; then the journal
     is closed as the verdict says. `stuck` are steps whose effect is neither there nor undoable;
-    `notes` say where a person should look all the same. `place_stays`: one that is stuck made the place
-    that is there now."""
+    `notes` say where a person should look all the same. `standing` are the steps whose place is there now:
+    where one of them is not undone, somebody may be in it."""
 
     restore_id: str
     verdict: Verdict
     undo: tuple[tuple[int, AnyVerb], ...] = ()
     stuck: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    place_stays: bool = False
+    standing: frozenset[int] = frozenset()
 
 
 def unfinished(events: tuple[Event, ...]) -> Unfinished | None:
@@ -98,30 +106,46 @@ def recover(restore: Unfinished, seen: Seen) -> Recovery:
     undo: list[tuple[int, AnyVerb]] = []
     stuck: list[str] = []
     notes: list[str] = []
-    place_stays = False
+    standing: list[int] = []
     for n in sorted(restore.states, reverse=True):
         if not 1 <= n <= len(restore.steps):
             stuck.append("A step is in the journal that is in no plan; what it did is not known.")
             continue
-        step = restore.steps[n - 1]
-        if restore.states[n] == "undone" or step.undo is None or isinstance(step.do, RecordState):
+        step, state = restore.steps[n - 1], restore.states[n]
+        if state == "undone" or step.undo is None or isinstance(step.do, RecordState):
             continue
-        if restore.states[n] == "undoing" or all(holds(condition, seen) for condition in step.ensures):
-            # An undo is of several parts. Cut off between them it looks like neither, or like before.
+        is_before = all(holds(condition, seen) for condition in step.expects)
+        is_after = all(holds(condition, seen) for condition in step.ensures)
+        if is_after or _is_between(step, state, seen):
             undo.append((n, step.undo))
-        elif not all(holds(condition, seen) for condition in step.expects):
+        elif not is_before:
             stuck.append(f"“{step.title}” is neither as before nor as after; it was left as it is.")
-            place_stays = place_stays or _place_stands(step, seen)
-        elif restore.states[n] == "begun" and _half_switched(step.do, seen):
+        elif state == "begun" and _half_switched(step.do, seen):
             notes.append(f"“{step.title}” was cut off: HEAD is as before, look at `git status` there.")
+        if is_after or (not is_before and _place_stands(step, seen)):
+            standing.append(n)
     return Recovery(
         restore_id=restore.restore_id,
         verdict=Verdict.ROLL_BACK,
         undo=tuple(undo),
         stuck=tuple(stuck),
         notes=tuple(notes),
-        place_stays=place_stays,
+        standing=frozenset(standing),
     )
+
+
+def _is_between(step: Step, state: str, seen: Seen) -> bool:
+    """Whether a work tree that was to be made, or taken away, was cut off in the middle of that: then it is
+    taken away, which goes on where it was. Making it begins with what git kept for the one before."""
+    if not isinstance(step.do, AddWorktree):
+        return False
+    source = seen.get(RepositoryProbe(step.do.repository))
+    is_forgotten = isinstance(source, RepositorySeen) and all(
+        entry.path != step.do.path for entry in source.worktrees
+    )
+    is_absent = holds(PathAbsent(step.do.path), seen) is True
+    dropped = step.do.registered_at is not None and is_absent and is_forgotten
+    return state == "undoing" or dropped
 
 
 def _place_stands(step: Step, seen: Seen) -> bool:

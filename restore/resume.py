@@ -70,7 +70,7 @@ def resume(record: Record, subsystems: Sequence[Subsystem[Any]], context: Restor
         order=in_restore_order(subsystems),
         interview=Interview(context=context),
         ledger=Ledger(restore_id=context.restore_id, homes=context.here.homes),
-        target=Target(here=context.here, recorded_root=record.states[PLACE].root),
+        target=_blank(context, record.states[PLACE]),
     )
     ended = yield from _settle(session)
     if isinstance(ended, Stopped):
@@ -114,7 +114,7 @@ def look_at_place(session: Session) -> Generator[Effect, Any, tuple[Drift, ...]]
     """Observe the place, and the touched files as they lie there now."""
     place, files = session.subsystem(PLACE), session.subsystem(FILES)
     state = session.state(PLACE)
-    blank = Target(here=session.context.here, recorded_root=state.root)
+    blank = _blank(session.context, state)
     seen = yield from _observe_place(session, blank)
     at_hand = place_settle.tentative(state, seen, blank)
     differ: tuple[str, ...] | None = None
@@ -153,15 +153,18 @@ def _observe_place(session: Session, blank: Target) -> Generator[Effect, Any, Se
     return seen | (yield Observe(more)) if more else seen
 
 
+def _blank(context: RestoreContext, state: Any) -> Target:
+    """The target before the place is settled."""
+    return Target(here=context.here, recorded_root=state.root, restore_id=context.restore_id)
+
+
 def _look_again_at_place(
     session: Session,
 ) -> Generator[Effect, Any, tuple[tuple[Drift, ...], Target | None]]:
     """The questions about the place, and where the answers lead, by what is there now."""
     place = session.subsystem(PLACE)
     state = session.state(PLACE)
-    blank = Target(
-        here=session.context.here, recorded_root=state.root, files_differ=session.target.files_differ
-    )
+    blank = msgspec.structs.replace(_blank(session.context, state), files_differ=session.target.files_differ)
     seen = yield from _observe_place(session, blank)
     drifts = place.drift(state, seen, blank)
     return drifts, place_settle.settle(state, seen, session.interview.choices(drifts), blank)

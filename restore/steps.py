@@ -25,8 +25,10 @@ class AddWorktree(Verb, frozen=True, kw_only=True):
 
     `create_branch`: the branch is made at `sha` first (it did not exist). Without a branch HEAD is
     detached at `sha`. Where git has a work tree registered at exactly `path`, whose folder is gone, it is
-    replaced if its HEAD is still `registered_at`, a full reference or a commit."""
+    replaced if its HEAD is still `registered_at`, a full reference or a commit; what git kept for it is
+    copied first, under `restore_id`."""
 
+    restore_id: str
     repository: str
     path: str
     sha: str
@@ -38,8 +40,10 @@ class AddWorktree(Verb, frozen=True, kw_only=True):
 class RemoveWorktree(Verb, frozen=True, kw_only=True):
     """Remove a work tree that a restore created, only if it is clean and still at `sha`; with
     `delete_branch`, the branch that the restore created too, if it is still at `sha`. The work tree that
-    making it replaced, whose HEAD was `registered_at`, is registered again, as it was."""
+    making it replaced, whose HEAD was `registered_at`, is registered again, as it was. Cut off anywhere,
+    it goes on where it was when it is done again."""
 
+    restore_id: str
     repository: str
     path: str
     sha: str
@@ -82,7 +86,16 @@ class HeadAt(msgspec.Struct, frozen=True, tag=True, kw_only=True):
     sha: str
 
 
-Condition = PathAbsent | HeadAt
+class RegisteredAt(msgspec.Struct, frozen=True, tag=True, kw_only=True):
+    """The repository at `repository` has a work tree registered at `path`, whose folder is gone, with its
+    HEAD at this full reference or commit."""
+
+    repository: str
+    path: str
+    head: str
+
+
+Condition = PathAbsent | HeadAt | RegisteredAt
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,6 +116,8 @@ def probe_of(condition: Condition) -> AnyProbe:
             return FolderProbe(path)
         case HeadAt(path=path):
             return RepositoryProbe(path)
+        case RegisteredAt(repository=repository):
+            return RepositoryProbe(repository)
 
 
 def holds(condition: Condition, seen: Seen) -> bool | None:
@@ -113,6 +128,8 @@ def holds(condition: Condition, seen: Seen) -> bool | None:
             return kind == "absent"
         case HeadAt(path=path, branch=branch, sha=sha), RepositorySeen():
             return observation.top_level == path and observation.branch == branch and observation.sha == sha
+        case RegisteredAt(path=path, head=head), RepositorySeen(worktrees=entries):
+            return any(entry.path == path and entry.gone and entry.head == head for entry in entries)
         case _, None:
             return None
         case HeadAt(), _:

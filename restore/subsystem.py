@@ -43,6 +43,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     With a switch, `carried` are uncommitted files (relative) that stay as they are in the folder.
     `files_differ` are touched files that differ in the folder as it is (`None`: not compared);
     `accepted_files` are those of them that the person has already been told of and accepted.
+    `restore_id` is the restore's, which names what it puts aside.
     """
 
     here: Here
@@ -60,6 +61,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     branch_made: bool = False
     files_differ: tuple[str, ...] | None = None
     accepted_files: tuple[str, ...] = ()
+    restore_id: str = ""
 
 
 class Restoration(msgspec.Struct, frozen=True, kw_only=True):

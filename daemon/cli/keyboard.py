@@ -42,7 +42,8 @@ def _escape_ends_the_line(descriptor: int) -> Iterator[None]:
 
 
 def _is_alone(descriptor: int) -> bool:
-    """Whether nothing followed Esc at once. What did is the rest of another key, and is dropped."""
+    """Whether nothing followed Esc at once, or Esc once more. What did is the rest of another key, and is
+    dropped."""
     lines = termios.tcgetattr(descriptor)
     keys = termios.tcgetattr(descriptor)
     # What is not a whole line yet can only be seen while lines are not waited for.
@@ -55,9 +56,17 @@ def _is_alone(descriptor: int) -> bool:
                 pass
         elif kind == b"O":
             _next_byte(descriptor)
-        return not kind
+        elif kind > b"\xbf":
+            _drop_character(descriptor, kind[0])
+        return kind in (b"", _ESCAPE)
     finally:
         termios.tcsetattr(descriptor, termios.TCSANOW, lines)
+
+
+def _drop_character(descriptor: int, first: int) -> None:
+    """What follows the first byte of a character that has several."""
+    for _ in range(1 + (first >= 0xE0) + (first >= 0xF0)):
+        _next_byte(descriptor)
 
 
 def _next_byte(descriptor: int) -> bytes:

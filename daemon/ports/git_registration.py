@@ -25,11 +25,17 @@ async def registration(command: GitCommand, place: Place, path: str) -> Registra
     return RegistrationSeen(
         git_dir=git_dir,
         staged=await _is_staged(command, git_dir),
-        references=await asyncio.to_thread(_has_any, git_dir, "refs"),
-        submodules=await asyncio.to_thread(_has_any, git_dir, "modules"),
+        references=await asyncio.to_thread(holds_files, git_dir, "refs"),
+        submodules=await asyncio.to_thread(holds_files, git_dir, "modules"),
+        settings=await asyncio.to_thread(_has_settings, git_dir),
         in_progress=unfinished.operation if unfinished else None,
         used_by=await asyncio.to_thread(_used_by, git_dir, path),
     )
+
+
+def holds_files(git_dir: str, name: str) -> bool:
+    """Whether there is any file in that folder of a work tree's git folder."""
+    return any(files for _, _, files in os.walk(os.path.join(git_dir, name)))
 
 
 async def _is_staged(command: GitCommand, git_dir: str) -> bool:
@@ -41,8 +47,9 @@ async def _is_staged(command: GitCommand, git_dir: str) -> bool:
     return compared.code == 1
 
 
-def _has_any(git_dir: str, name: str) -> bool:
-    return any(files for _, _, files in os.walk(os.path.join(git_dir, name)))
+def _has_settings(git_dir: str) -> bool:
+    names = ("config.worktree", os.path.join("info", "sparse-checkout"))
+    return any(os.path.lexists(os.path.join(git_dir, name)) for name in names)
 
 
 def _git_dir(common_dir: str, path: str) -> str | None:
@@ -51,16 +58,18 @@ def _git_dir(common_dir: str, path: str) -> str | None:
         names = sorted(os.listdir(folder))
     except (FileNotFoundError, NotADirectoryError):
         return None
-    for name in names:
-        git_dir = os.path.join(folder, name)
-        try:
-            with open_regular(os.path.join(git_dir, "gitdir")) as file:
-                pointer = os.fsdecode(file.read(8192).rstrip(b"\r\n"))
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        if without_links(os.path.dirname(os.path.join(git_dir, pointer))) == path:
-            return git_dir
-    return None
+    folders = (os.path.join(folder, name) for name in names)
+    return next((git_dir for git_dir in folders if registered_path(git_dir) == path), None)
+
+
+def registered_path(git_dir: str) -> str | None:
+    """The work tree that a folder of git's is for, by the path at which it is now, if it says so."""
+    try:
+        with open_regular(os.path.join(git_dir, "gitdir")) as file:
+            pointer = os.fsdecode(file.read(8192).rstrip(b"\r\n"))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return without_links(os.path.dirname(os.path.join(git_dir, pointer)))
 
 
 def _used_by(git_dir: str, path: str) -> str | None:

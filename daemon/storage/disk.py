@@ -25,7 +25,7 @@ def sync(descriptor: int) -> None:
         os.fdatasync(descriptor)
 
 
-def sync_folder(folder: Path) -> None:
+def sync_folder(folder: str | Path) -> None:
     """Make the names in a folder durable."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:

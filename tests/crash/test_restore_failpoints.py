@@ -69,17 +69,18 @@ async def test_killed_at_any_point_the_repository_is_as_before_or_as_after(
     [
         (switched_branch, "journal", 2 * 4),
         (switched_branch, "git", 2),
-        (deleted_worktree, "git", 2),
+        (deleted_worktree, "removal", 6),
         (replaced_worktree, "journal", 2 * 4),
-        (replaced_worktree, "git", 2 * 2),
+        (replaced_worktree, "git", 2),
+        (replaced_worktree, "removal", 6),
         (replaced_worktree, "registration", 2),
     ],
 )
 async def test_a_recovery_that_is_killed_is_taken_up_again(
     build: Build, point: str, passages: int, worlds: Callable[[int], Path]
 ) -> None:
-    """`passages`: undoing, undone, closed and ended are each written by the recovery, and git removes
-    the work tree and deletes the branch."""
+    """`passages`: undoing, undone, closed and ended are each written by the recovery; git deletes the
+    branch, or switches; a work tree is taken away in parts."""
     first = await point_before_first_done(build, worlds(0))
     for m in range(1, MOST_POINTS):
         with build(worlds(m), f"journal:{first}") as world:

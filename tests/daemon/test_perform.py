@@ -16,8 +16,8 @@ async def test_recording_is_done_by_what_was_given() -> None:
 async def test_no_repository(tmp_path: Path) -> None:
     here = str(tmp_path)
     for verb in (
-        AddWorktree(repository=here, path=f"{here}/new", sha="0" * 40),
-        RemoveWorktree(repository=here, path=f"{here}/new", sha="0" * 40),
+        AddWorktree(restore_id="r", repository=here, path=f"{here}/new", sha="0" * 40),
+        RemoveWorktree(restore_id="r", repository=here, path=f"{here}/new", sha="0" * 40),
         SwitchBranch(root=here, from_branch="a", from_sha="0" * 40, to_branch="b", to_sha="0" * 40),
     ):
         assert await perform(verb) == NotPerformed(f"{here} is in no repository")
@@ -26,7 +26,9 @@ async def test_no_repository(tmp_path: Path) -> None:
 
 async def test_no_git(tmp_path: Path) -> None:
     project = make_project(tmp_path / "project")
-    verb = AddWorktree(repository=str(project.root), path=str(tmp_path / "new"), sha=project.head())
+    verb = AddWorktree(
+        restore_id="r", repository=str(project.root), path=str(tmp_path / "new"), sha=project.head()
+    )
     outcome = await real_performer(str(tmp_path / "missing")).perform(verb)
     assert isinstance(outcome, NotPerformed)
     assert "could not be started" in outcome.reason
@@ -34,7 +36,9 @@ async def test_no_git(tmp_path: Path) -> None:
 
 async def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     project = make_project(tmp_path / "project")
-    verb = AddWorktree(repository=str(project.root), path="/proc/here/new", sha=project.head())
+    verb = AddWorktree(
+        restore_id="r", repository=str(project.root), path="/proc/here/new", sha=project.head()
+    )
     outcome = await perform(verb)
     assert isinstance(outcome, NotPerformed)
     assert outcome.reason.startswith("git could not make the folder: could not create leading directories")

@@ -1,17 +1,22 @@
 """Making and removing linked work trees, and taking back what failed."""
 
+import contextlib
+import itertools
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from resumed.daemon import registrations, removals
+from resumed.daemon.ports import git_command
 from resumed.daemon.runtime import state_folder
 from resumed.restore.effects import NotPerformed
 from resumed.restore.steps import AddWorktree, RemoveWorktree
 from tests.support.git_port import seen_at
-from tests.support.performer import performed, real_performer, refused
+from tests.support.performer import perform, performed, real_performer, refused
 from tests.support.repository import Repository, every_byte, make_project, run_git
 
 FEATURE = "refs/heads/feature"
@@ -20,7 +25,11 @@ FEATURE = "refs/heads/feature"
 def on_feature(project: Repository, path: Path) -> AddWorktree:
     """A work tree at `path` on the existing branch `feature`."""
     return AddWorktree(
-        repository=str(project.root), path=str(path), sha=project.branch_at("feature"), branch="feature"
+        restore_id="r",
+        repository=str(project.root),
+        path=str(path),
+        sha=project.branch_at("feature"),
+        branch="feature",
     )
 
 
@@ -28,13 +37,19 @@ def on_new(project: Repository, path: Path) -> AddWorktree:
     """A work tree at `path` on a branch `new` that does not exist yet."""
     sha = project.branch_at("feature")
     return AddWorktree(
-        repository=str(project.root), path=str(path), sha=sha, branch="new", create_branch=True
+        restore_id="r",
+        repository=str(project.root),
+        path=str(path),
+        sha=sha,
+        branch="new",
+        create_branch=True,
     )
 
 
 def undo_of(verb: AddWorktree) -> RemoveWorktree:
     """Takes the work tree back."""
     return RemoveWorktree(
+        restore_id="r",
         repository=verb.repository,
         path=verb.path,
         sha=verb.sha,
@@ -95,7 +110,7 @@ async def test_new_branch_and_back(tmp_path: Path) -> None:
 async def test_detached_with_missing_parents(tmp_path: Path) -> None:
     project = make_project(tmp_path / "project")
     path = tmp_path / "a" / "b" / "linked"
-    verb = AddWorktree(repository=str(project.root), path=str(path), sha=project.head())
+    verb = AddWorktree(restore_id="r", repository=str(project.root), path=str(path), sha=project.head())
     assert (await performed(verb))["created_folders"] == [str(tmp_path / "a"), str(tmp_path / "a" / "b")]
     assert (await seen_at(path)).detached
 
@@ -147,11 +162,75 @@ async def test_taking_back_leaves_every_byte_of_the_registration_that_was_there(
     for _ in range(2):
         await performed(undo_of(verb))
         assert every_byte(tmp_path) == before
-    # Cut off when git had removed the work tree, before it knew the old one again.
+
+
+class Cut(BaseException):
+    """The process ends here."""
+
+
+def cut_at(monkeypatch: pytest.MonkeyPatch, n: int) -> Callable[[], bool]:
+    """End at the n-th place between two parts of taking a work tree away; tells whether it came to that."""
+    passages = itertools.count(1)
+    met: list[bool] = []
+
+    def passage(name: str) -> None:
+        if next(passages) == n:
+            met.append(True)
+            raise Cut
+
+    for module in (removals, registrations, git_command):
+        monkeypatch.setattr(module, "passage", passage)
+    return lambda: bool(met)
+
+
+@pytest.mark.parametrize("registered", [True, False])
+async def test_taking_back_goes_on_wherever_it_was_cut_off(
+    tmp_path: Path, registered: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = make_project(tmp_path / "project")
+    verb = on_new(project, tmp_path / "linked")
+    if registered:
+        shutil.rmtree(project.worktree(tmp_path / "linked", "feature").root)
+        verb = over(verb, FEATURE)
+    before = every_byte(tmp_path)
+    for n in range(1, 30):
+        await performed(verb)
+        with monkeypatch.context() as patched:
+            has_met = cut_at(patched, n)
+            with contextlib.suppress(Cut):
+                await perform(undo_of(verb))
+        if not has_met():
+            break
+        await performed(undo_of(verb))
+        assert every_byte(tmp_path) == before, n
+    assert n > 8
+
+
+@pytest.mark.parametrize("kind", ["folder", "work tree"])
+async def test_what_somebody_made_there_while_it_was_cut_off_stays(
+    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = make_project(tmp_path / "project")
+    shutil.rmtree(project.worktree(tmp_path / "linked", "feature").root)
+    verb = over(on_new(project, tmp_path / "linked"), FEATURE)
     await performed(verb)
-    project.git("worktree", "remove", str(linked.root))
-    await performed(undo_of(verb))
-    assert every_byte(tmp_path) == before
+    with monkeypatch.context() as patched, contextlib.suppress(Cut):
+        cut_at(patched, 2)
+        await perform(undo_of(verb))
+    assert not (tmp_path / "linked").exists()
+    if kind == "folder":
+        (tmp_path / "linked").mkdir()
+        (tmp_path / "linked" / "mine.txt").write_text("mine\n")
+        reason = await refused(undo_of(verb))
+        assert reason.startswith(f"something is at {tmp_path / 'linked'} now")
+    else:
+        project.git("worktree", "add", "--quiet", "--force", "--detach", str(tmp_path / "linked"))
+        (tmp_path / "linked" / "mine.txt").write_text("mine\n")
+        await performed(undo_of(verb))
+        assert len((await seen_at(tmp_path / "linked")).worktrees) == 2
+    assert (tmp_path / "linked" / "mine.txt").read_text() == "mine\n"
+    assert not [path.name for path in tmp_path.iterdir() if path.name.startswith(".resumed")]
+    assert not list((project.root / ".git").glob("resumed-*"))
 
 
 async def test_a_deleted_one_below_a_folder_that_became_a_link(tmp_path: Path) -> None:
@@ -174,8 +253,8 @@ async def test_without_its_copy_nothing_is_taken_back(tmp_path: Path) -> None:
     shutil.rmtree(linked.root)
     verb = over(on_feature(project, linked.root), FEATURE)
     await performed(verb)
-    other = msgspec.structs.replace(undo_of(verb), registered_at="refs/heads/main")
-    lost = f"the copy of what git kept for {linked.root} is not there any more"
+    other = msgspec.structs.replace(undo_of(verb), restore_id="other")
+    lost = "the copy of what git kept for it is not there any more"
     assert await refused_unchanged(other, tmp_path) == lost
     shutil.rmtree(state_folder() / "rescue")
     assert await refused_unchanged(undo_of(verb), tmp_path) == lost
@@ -198,7 +277,7 @@ async def test_what_cannot_be_copied_is_not_replaced(tmp_path: Path) -> None:
     shutil.rmtree(linked.root)
     (state_folder() / "rescue").write_text("in the way\n")
     reason = await refused_unchanged(over(on_feature(project, linked.root), FEATURE), tmp_path)
-    assert reason.startswith(f"what git keeps for {linked.root} could not be copied: ")
+    assert reason.startswith("what git keeps for it could not be copied: ")
 
 
 @pytest.mark.parametrize(
@@ -210,6 +289,7 @@ async def test_what_cannot_be_copied_is_not_replaced(tmp_path: Path) -> None:
         ("merging", "a merge was half finished in {}"),
         ("loose", "the commit {sha} of {} is on no branch"),
         ("references", "references that only the work tree of {} has would be lost"),
+        ("settings", "settings that only the work tree of {} has would be lost"),
         ("submodules", "the repositories of the submodules of {} would be lost"),
     ],
 )
@@ -228,6 +308,9 @@ async def test_what_git_keeps_of_a_deleted_one_is_not_replaced(
         linked.git("add", "staged.txt")
     elif kept == "references":
         linked.git("update-ref", "refs/worktree/mine", "HEAD")
+    elif kept == "settings":
+        project.git("config", "extensions.worktreeConfig", "true")
+        linked.git("config", "--worktree", "core.editor", "mine")
     elif kept == "submodules":
         make_project(tmp_path / "library")
         linked.git(
@@ -290,15 +373,25 @@ async def test_other_refusals(tmp_path: Path) -> None:
     project = make_project(tmp_path / "project")
     root, head, path = str(project.root), project.head(), str(tmp_path / "new")
     cases = {
-        "is not in this repository": AddWorktree(repository=root, path=path, sha="0" * 40),
-        "branch feature moved": AddWorktree(repository=root, path=path, sha=head, branch="feature"),
-        "there is no branch": AddWorktree(repository=root, path=path, sha=head, branch="missing"),
-        "is not a branch's name": AddWorktree(repository=root, path=path, sha=head, branch="--force"),
-        "is checked out in": AddWorktree(repository=root, path=path, sha=head, branch="main"),
-        "is not an absolute path": AddWorktree(repository=root, path="new", sha=head),
-        "does not name a folder": AddWorktree(repository=root, path=f"{path}/..", sha=head),
-        "inside the repository's own": AddWorktree(repository=root, path=f"{root}/.git/new", sha=head),
-        "moved to": AddWorktree(repository=root, path=path, sha=head, branch="feature", create_branch=True),
+        "is not in this repository": AddWorktree(restore_id="r", repository=root, path=path, sha="0" * 40),
+        "branch feature moved": AddWorktree(
+            restore_id="r", repository=root, path=path, sha=head, branch="feature"
+        ),
+        "there is no branch": AddWorktree(
+            restore_id="r", repository=root, path=path, sha=head, branch="missing"
+        ),
+        "is not a branch's name": AddWorktree(
+            restore_id="r", repository=root, path=path, sha=head, branch="--force"
+        ),
+        "is checked out in": AddWorktree(restore_id="r", repository=root, path=path, sha=head, branch="main"),
+        "is not an absolute path": AddWorktree(restore_id="r", repository=root, path="new", sha=head),
+        "does not name a folder": AddWorktree(restore_id="r", repository=root, path=f"{path}/..", sha=head),
+        "inside the repository's own": AddWorktree(
+            restore_id="r", repository=root, path=f"{root}/.git/new", sha=head
+        ),
+        "moved to": AddWorktree(
+            restore_id="r", repository=root, path=path, sha=head, branch="feature", create_branch=True
+        ),
     }
     for expected, verb in cases.items():
         assert expected in await refused_unchanged(verb, tmp_path)
@@ -338,7 +431,9 @@ async def test_a_half_made_one_is_not_called_done(tmp_path: Path) -> None:
     assert "another git command is at work" in await refused_unchanged(undo_of(verb), tmp_path)
 
 
-@pytest.mark.parametrize("kind", ["changed", "untracked", "ignored", "commit", "branch", "merge"])
+@pytest.mark.parametrize(
+    "kind", ["changed", "untracked", "ignored", "commit", "branch", "merge", "locked", "submodule"]
+)
 async def test_work_in_it_is_never_lost(tmp_path: Path, kind: str) -> None:
     project = make_project(tmp_path / "project")
     verb = on_new(project, tmp_path / "linked")
@@ -352,17 +447,24 @@ async def test_work_in_it_is_never_lost(tmp_path: Path, kind: str) -> None:
         linked.commit({"more.txt": "more\n"})
     elif kind == "branch":
         linked.git("switch", "--quiet", "--create", "another")
+    elif kind == "locked":
+        project.git("worktree", "lock", str(linked.root))
+    elif kind == "submodule":
+        (project.root / ".git" / "worktrees" / "linked" / "modules").mkdir()
+        (project.root / ".git" / "worktrees" / "linked" / "modules" / "HEAD").write_text("mine\n")
     else:
         linked.git("merge", "--quiet", "--no-commit", "--no-ff", "--strategy=ours", "main")
         (project.root / ".git" / "worktrees" / "linked" / "MERGE_HEAD").write_text(project.head())
     reason = await refused_unchanged(undo_of(verb), tmp_path)
-    assert "lost" in reason or "moved on" in reason or "half finished" in reason
+    assert any(word in reason for word in ("lost", "moved on", "half finished", "locked"))
 
 
 async def test_only_a_linked_work_tree_of_this_repository_is_removed(tmp_path: Path) -> None:
     project, other = make_project(tmp_path / "project"), make_project(tmp_path / "other")
     for path in (project.root, other.root):
-        verb = RemoveWorktree(repository=str(project.root), path=str(path), sha=project.head(), branch="main")
+        verb = RemoveWorktree(
+            restore_id="r", repository=str(project.root), path=str(path), sha=project.head(), branch="main"
+        )
         assert "is not a linked work tree" in await refused_unchanged(verb, tmp_path)
 
 

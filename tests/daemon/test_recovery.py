@@ -9,6 +9,7 @@ import pytest
 from resumed.daemon import recovery
 from resumed.daemon.freezing import own_event
 from resumed.daemon.ports.clock import SystemClock
+from resumed.daemon.removals import Removal
 from resumed.daemon.storage.reader import Position, Reading
 from resumed.daemon.storage.streams import Streams
 from resumed.daemon.workspace import Workspace
@@ -53,8 +54,8 @@ def _plan(repo: Path, new: Path, sha: str) -> RestorePlanned:
     add = Step(
         subsystem="worktree",
         title="Make it",
-        do=AddWorktree(repository=place, path=tree, sha=sha, branch="side"),
-        undo=RemoveWorktree(repository=place, path=tree, sha=sha, branch="side"),
+        do=AddWorktree(restore_id="r", repository=place, path=tree, sha=sha, branch="side"),
+        undo=RemoveWorktree(restore_id="r", repository=place, path=tree, sha=sha, branch="side"),
         expects=(PathAbsent(tree),),
         ensures=(HeadAt(path=tree, branch="side", sha=sha),),
     )
@@ -295,3 +296,20 @@ async def test_a_place_in_which_the_agent_has_gone_on_is_left_to_it(tmp_path: Pa
         assert new.exists()
         assert len(_end(workspace, session)) == 2
         assert len(_place(workspace, session)) == 2
+
+
+async def test_what_is_half_taken_away_is_taken_away_though_the_agent_has_gone_on(tmp_path: Path) -> None:
+    repo, new = tmp_path / "repo", tmp_path / "new"
+    sha = _repository(repo)
+    run_git(repo, "worktree", "add", "-q", str(new), "side")
+    async with opened(repo) as workspace:
+        states = [RestoreStep(restore_id="r", n=1, state=state) for state in ("done", "undoing")]
+        session = await _killed(workspace, _plan(repo, new, sha), *states)
+        Removal.of(str(new), str(repo / ".git"), "r").begin()
+        assert await workspace.recoverer.would_write(THREAD, "2999-01-01T00:00:00.000Z") is not None
+        assert await _recovered(workspace, "2999-01-01T00:00:00.000Z") == (
+            "A restore that was cut off was taken back first: Make it.",
+        )
+        assert run_git(repo, "worktree", "list").count("\n") == 0
+        assert sorted(path.name for path in tmp_path.iterdir() if "repo" not in path.name) == []
+        assert _place(workspace, session) == []

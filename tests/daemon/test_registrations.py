@@ -32,90 +32,105 @@ def test_put_back_every_byte_and_mode_and_time(tmp_path: Path) -> None:
     (git_dir / "link").symlink_to("HEAD")
     os.mkfifo(git_dir / "fsmonitor--daemon.ipc")
     registrations = Registrations(tmp_path / "rescue")
-    registrations.keep(str(git_dir), path)
+    registrations.keep("r", str(git_dir))
     (git_dir / "fsmonitor--daemon.ipc").unlink()
     before = every_byte(project.root)
     looks = {file.name: look(file) for file in git_dir.iterdir()}
     shutil.rmtree(git_dir.parent)
-    registrations.put_back(path, str(project.root / ".git"))
+    registrations.put_back("r", str(project.root / ".git"))
     assert every_byte(project.root) == before
     assert {file.name: look(file) for file in git_dir.iterdir()} == looks
     assert not list((project.root / ".git").glob("resumed-*"))
     assert path in project.git("worktree", "list")
 
 
-def test_the_newest_copy_of_a_path_counts(tmp_path: Path) -> None:
-    _, git_dir, path = deleted(tmp_path)
+def test_each_restore_has_its_own_copy(tmp_path: Path) -> None:
+    project, git_dir, _ = deleted(tmp_path)
     registrations = Registrations(tmp_path / "rescue")
-    registrations.keep(str(git_dir), path)
-    registrations.check(path, "refs/heads/feature")
+    registrations.keep("one", str(git_dir))
     (git_dir / "HEAD").write_text("ref: refs/heads/other\n")
-    registrations.keep(str(git_dir), path)
-    registrations.check(path, "refs/heads/other")
-    for head, where in (("refs/heads/feature", path), ("refs/heads/other", f"{path}-2")):
-        with pytest.raises(NotCopied, match="is not there any more"):
-            registrations.check(where, head)
+    registrations.keep("two", str(git_dir))
+    shutil.rmtree(git_dir)
+    registrations.put_back("one", str(project.root / ".git"))
+    assert (git_dir / "HEAD").read_text() == "ref: refs/heads/feature\n"
+    for restore_id in ("one", "two"):
+        registrations.check(restore_id)
+    with pytest.raises(NotCopied, match="is not there any more"):
+        registrations.check("three")
 
 
 def test_a_name_that_is_taken_meanwhile_is_left_alone(tmp_path: Path) -> None:
     project, git_dir, path = deleted(tmp_path)
     registrations = Registrations(tmp_path / "rescue")
-    registrations.keep(str(git_dir), path)
+    registrations.keep("r", str(git_dir))
     shutil.rmtree(git_dir)
     project.git("branch", "other")
     other = project.worktree(tmp_path / "elsewhere" / "linked", "other")
-    registrations.put_back(path, str(project.root / ".git"))
+    registrations.put_back("r", str(project.root / ".git"))
     listed = project.git("worktree", "list", "--porcelain")
     assert f"worktree {path}\n" in listed
     assert f"worktree {other.root}\n" in listed
 
 
 def test_a_copy_that_was_cut_off_is_made_again(tmp_path: Path) -> None:
-    project, git_dir, path = deleted(tmp_path)
+    project, git_dir, _ = deleted(tmp_path)
     registrations = Registrations(tmp_path / "rescue")
-    registrations.keep(str(git_dir), path)
+    registrations.keep("r", str(git_dir))
     (copy,) = registrations.folder.glob("*.tar")
     copy.with_suffix(".staged").write_bytes(b"half")
-    registrations.keep(str(git_dir), path)
-    assert sorted(each.name for each in registrations.folder.iterdir()) == [copy.name, "lock"]
-    assert [oct(each.stat().st_mode & 0o777) for each in registrations.folder.iterdir()] == ["0o600"] * 2
-    (project.root / ".git" / f"resumed-{copy.stem}" / "half").mkdir(parents=True)
+    registrations.keep("r", str(git_dir))
+    assert sorted(each.name for each in registrations.folder.iterdir()) == ["r.tar"]
+    assert oct(copy.stat().st_mode & 0o777) == "0o600"
+    (project.root / ".git" / "resumed-r" / "half").mkdir(parents=True)
     shutil.rmtree(git_dir)
-    registrations.put_back(path, str(project.root / ".git"))
+    registrations.put_back("r", str(project.root / ".git"))
     assert not list((project.root / ".git").glob("resumed-*"))
     assert not (git_dir / "half").exists()
 
 
 def test_copies_are_kept_for_their_time(tmp_path: Path) -> None:
-    _, git_dir, path = deleted(tmp_path)
+    _, git_dir, _ = deleted(tmp_path)
     registrations = Registrations(tmp_path / "rescue")
     for where in ("a", "b"):
-        registrations.keep(str(git_dir), f"{path}-{where}")
+        registrations.keep(where, str(git_dir))
     first, second = registrations.folder.glob("*.tar")
     made = first.stat().st_mtime
     os.utime(first, (made, made - KEPT_SECONDS - 60))
     os.utime(second, (made, made - KEPT_SECONDS + 60))
-    registrations.keep(str(git_dir), path)
+    registrations.forget_old()
     assert not first.exists()
     assert second.exists()
 
 
 def test_a_damaged_copy_is_none(tmp_path: Path) -> None:
-    project, git_dir, path = deleted(tmp_path)
+    project, git_dir, _ = deleted(tmp_path)
     registrations = Registrations(tmp_path / "rescue")
-    registrations.keep(str(git_dir), path)
+    registrations.keep("r", str(git_dir))
     (copy,) = registrations.folder.glob("*.tar")
     copy.write_bytes(b"no archive")
     with pytest.raises(NotCopied, match="is not there any more"):
-        registrations.check(path, "refs/heads/feature")
+        registrations.check("r")
     with pytest.raises(NotCopied, match="could not be put back: "):
-        registrations.put_back(path, str(project.root / ".git"))
+        registrations.put_back("r", str(project.root / ".git"))
 
 
 def test_what_cannot_be_copied_or_put_back_is_said(tmp_path: Path) -> None:
-    project, git_dir, path = deleted(tmp_path)
+    project, git_dir, _ = deleted(tmp_path)
     registrations = Registrations(tmp_path / "rescue")
     with pytest.raises(NotCopied, match="could not be copied: No such file"):
-        registrations.keep(str(git_dir.parent / "missing"), path)
+        registrations.keep("r", str(git_dir.parent / "missing"))
+    assert not list(registrations.folder.iterdir())
     with pytest.raises(NotCopied, match="could not be put back: No such file"):
-        registrations.put_back(path, str(project.root / ".git"))
+        registrations.put_back("r", str(project.root / ".git"))
+
+
+def test_what_cannot_be_put_back_leaves_nothing(tmp_path: Path) -> None:
+    project, git_dir, _ = deleted(tmp_path)
+    registrations = Registrations(tmp_path / "rescue")
+    registrations.keep("r", str(git_dir))
+    shutil.rmtree(git_dir.parent)
+    git_dir.parent.write_text("in the way\n")
+    before = every_byte(project.root)
+    with pytest.raises(NotCopied, match="could not be put back: "):
+        registrations.put_back("r", str(project.root / ".git"))
+    assert every_byte(project.root) == before

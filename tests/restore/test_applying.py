@@ -19,8 +19,8 @@ from resumed.restore.events.journal import RestoreStep
 from resumed.restore.probes import FolderProbe, FolderSeen, Unseen
 from resumed.restore.steps import AddWorktree, PathAbsent, RecordState, RemoveWorktree, Step
 
-ADD = AddWorktree(repository="/r", path="/w", sha="s")
-REMOVE = RemoveWorktree(repository="/r", path="/w", sha="s")
+ADD = AddWorktree(restore_id="r", repository="/r", path="/w", sha="s")
+REMOVE = RemoveWorktree(restore_id="r", repository="/r", path="/w", sha="s")
 ABSENT = PathAbsent("/w")
 RECORD = Step(subsystem="model", title="Record", do=RecordState(events=()))
 

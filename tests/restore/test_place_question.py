@@ -271,6 +271,7 @@ def test_what_was_half_finished_in_a_deleted_folder_holds_its_branch_too() -> No
     for kept, what in (
         (RegistrationSeen(git_dir="/g", references=True), "references that only it has"),
         (RegistrationSeen(git_dir="/g", submodules=True), "the repositories of its submodules"),
+        (RegistrationSeen(git_dir="/g", settings=True), "settings that only it has"),
     ):
         tree.registration = kept
         assert choice(question(story, root), "recreate").not_possible == f"{what} would be lost"

@@ -13,6 +13,7 @@ from resumed.restore.steps import (
     AddWorktree,
     HeadAt,
     PathAbsent,
+    RegisteredAt,
     RemoveWorktree,
     Step,
     SwitchBranch,
@@ -111,6 +112,7 @@ def test_recreating_the_worktree_at_its_branch() -> None:
     assert step is not None
     assert target.sha is not None
     assert step.do == AddWorktree(
+        restore_id="",
         repository=REPO_A,
         path=linked_path(),
         sha=target.sha,
@@ -118,13 +120,18 @@ def test_recreating_the_worktree_at_its_branch() -> None:
         registered_at=f"refs/heads/{BRANCH}",
     )
     assert step.undo == RemoveWorktree(
+        restore_id="",
         repository=REPO_A,
         path=linked_path(),
         sha=target.sha,
         branch=BRANCH,
         registered_at=f"refs/heads/{BRANCH}",
     )
-    assert step.expects == (PathAbsent(linked_path()),)
+    head = f"refs/heads/{BRANCH}"
+    assert step.expects == (
+        PathAbsent(linked_path()),
+        RegisteredAt(repository=REPO_A, path=linked_path(), head=head),
+    )
     assert step.ensures == (HeadAt(path=linked_path(), branch=BRANCH, sha=target.sha),)
 
 
@@ -163,7 +170,7 @@ def test_the_old_commit_opens_without_a_branch(kind: DriftKind) -> None:
     target, step = settled(story, root, chose(kind, "newWorktree"))
     assert target is not None
     assert step is not None
-    assert step.do == AddWorktree(repository=REPO_A, path=BESIDE, sha=story.recorded_sha())
+    assert step.do == AddWorktree(restore_id="", repository=REPO_A, path=BESIDE, sha=story.recorded_sha())
     assert (target.branch, target.sha) == (None, story.recorded_sha())
 
 

@@ -7,13 +7,23 @@ from resumed.protocol.restore import DriftKind, Outcome
 from resumed.restore.events.envelope import Payload
 from resumed.restore.events.journal import RestoreClosed, RestorePlanned, RestoreStep
 from resumed.restore.events.session import SessionEnded
-from resumed.restore.probes import FolderProbe, FolderSeen, RepositoryProbe, RepositorySeen, Seen, Unseen
+from resumed.restore.probes import (
+    FolderProbe,
+    FolderSeen,
+    NoRepository,
+    RepositoryProbe,
+    RepositorySeen,
+    Seen,
+    Unseen,
+    WorktreeEntry,
+)
 from resumed.restore.recover import Unfinished, Verdict, is_cut_off, recover, recovery_probes, unfinished
 from resumed.restore.steps import (
     AddWorktree,
     HeadAt,
     PathAbsent,
     RecordState,
+    RegisteredAt,
     RemoveWorktree,
     Step,
     SwitchBranch,
@@ -27,12 +37,20 @@ from tests.support.story import permitted
 MOVE = Step(
     subsystem="worktree",
     title="Make it",
-    do=AddWorktree(repository="/r", path="/w", sha="s"),
-    undo=RemoveWorktree(repository="/r", path="/w", sha="s"),
+    do=AddWorktree(restore_id="r", repository="/r", path="/w", sha="s"),
+    undo=RemoveWorktree(restore_id="r", repository="/r", path="/w", sha="s"),
     expects=(PathAbsent("/w"),),
     ensures=(HeadAt(path="/w", branch=None, sha="s"),),
 )
 RECORD = Step(subsystem="model", title="Record", do=RecordState(events=()))
+BACK = Step(
+    subsystem="worktree",
+    title="Switch it",
+    do=SwitchBranch(root="/r", from_branch="main", from_sha="m", to_branch="side", to_sha="s"),
+    undo=SwitchBranch(root="/r", from_branch="side", from_sha="s", to_branch="main", to_sha="m"),
+    expects=(HeadAt(path="/r", branch="main", sha="m"),),
+    ensures=(HeadAt(path="/r", branch="side", sha="s"),),
+)
 MOVING = [
     (DriftKind.WORKTREE_REMOVED, "recreate"),
     (DriftKind.BRANCH_DIFFERS, "switch"),
@@ -206,25 +224,73 @@ def test_a_folder_in_which_somebody_went_on_stays(
     )  # fmt: skip
     seen: Seen = {FolderProbe("/w"): FolderSeen("folder"), RepositoryProbe("/w"): there}
     recovery = recover(begun(planned(MOVE, RECORD), step(1, "done")), seen)
-    assert (len(recovery.stuck), recovery.place_stays) == (1, stays)
+    assert (len(recovery.stuck), bool(recovery.standing)) == (1, stays)
 
 
 @pytest.mark.parametrize(("branch", "stays"), [("side", True), ("other", False)])
 def test_a_branch_on_which_somebody_went_on_stays(branch: str, stays: bool) -> None:
-    switch = Step(
-        subsystem="worktree",
-        title="Switch it",
-        do=SwitchBranch(root="/r", from_branch="main", from_sha="m", to_branch="side", to_sha="s"),
-        undo=SwitchBranch(root="/r", from_branch="side", from_sha="s", to_branch="main", to_sha="m"),
-        expects=(HeadAt(path="/r", branch="main", sha="m"),),
-        ensures=(HeadAt(path="/r", branch="side", sha="s"),),
-    )
     there = RepositorySeen(
         top_level="/r", git_dir="/r/.git", common_dir="/r/.git", common_id="c", kind="main", branch=branch,
         sha="later",
     )  # fmt: skip
-    recovery = recover(begun(planned(switch, RECORD), step(1, "done")), {RepositoryProbe("/r"): there})
-    assert (len(recovery.stuck), recovery.place_stays) == (1, stays)
+    recovery = recover(begun(planned(BACK, RECORD), step(1, "done")), {RepositoryProbe("/r"): there})
+    assert (len(recovery.stuck), bool(recovery.standing)) == (1, stays)
+
+
+@pytest.mark.parametrize(
+    ("branch", "sha", "undone", "stuck", "stands"),
+    [("side", "s", 1, 0, 1), ("main", "m", 0, 0, 0), ("another", "x", 0, 1, 0), ("side", "later", 0, 1, 1)],
+)
+def test_a_switch_back_that_was_cut_off_is_judged_by_where_head_is(
+    branch: str, sha: str, undone: int, stuck: int, stands: int
+) -> None:
+    there = RepositorySeen(
+        top_level="/r", git_dir="/r/.git", common_dir="/r/.git", common_id="c", kind="main", branch=branch,
+        sha=sha,
+    )  # fmt: skip
+    restore = begun(planned(BACK, RECORD), step(1, "done"), step(1, "undoing"))
+    recovery = recover(restore, {RepositoryProbe("/r"): there})
+    assert (len(recovery.undo), len(recovery.stuck), len(recovery.standing)) == (undone, stuck, stands)
+
+
+HEAD = "refs/heads/old"
+REPLACE = msgspec.structs.replace(
+    MOVE,
+    do=AddWorktree(restore_id="r", repository="/r", path="/w", sha="s", registered_at=HEAD),
+    expects=(PathAbsent("/w"), RegisteredAt(repository="/r", path="/w", head=HEAD)),
+)
+
+
+@pytest.mark.parametrize(
+    ("entries", "kind", "state", "undone", "stuck"),
+    [
+        # Git drops what it kept before it makes the new one.
+        ((), "absent", "begun", 1, 0),
+        ((), "folder", "begun", 0, 1),
+        (("old",), "absent", "begun", 0, 0),
+        (("other",), "absent", "begun", 0, 1),
+        # Taking it away goes on wherever it was.
+        ((), "absent", "undoing", 1, 0),
+        (("old",), "absent", "undoing", 1, 0),
+        (("other",), "folder", "undoing", 1, 0),
+    ],
+)
+def test_what_replaced_a_work_tree_is_taken_back_when_that_one_is_dropped(
+    entries: tuple[str, ...], kind: str, state: str, undone: int, stuck: int
+) -> None:
+    source = RepositorySeen(
+        top_level="/r", git_dir="/r/.git", common_dir="/r/.git", common_id="c", kind="main", branch="main",
+        sha="m", worktrees=tuple(WorktreeEntry("/w", branch, "s", True) for branch in entries),
+    )  # fmt: skip
+    seen: Seen = {
+        FolderProbe("/w"): FolderSeen(kind),
+        RepositoryProbe("/w"): NoRepository(),
+        RepositoryProbe("/r"): source,
+    }
+    restore = begun(planned(REPLACE, RECORD), step(1, state))
+    assert set(recovery_probes(restore)) == set(seen)
+    recovery = recover(restore, seen)
+    assert (len(recovery.undo), len(recovery.stuck), recovery.standing) == (undone, stuck, frozenset())
 
 
 def test_what_was_undone_is_not_undone_again() -> None:

@@ -74,8 +74,8 @@ def test_what_was_not_seen_never_holds(condition: Condition) -> None:
 @pytest.mark.parametrize(
     "verb",
     [
-        AddWorktree(repository="/r", path="/w", sha="s", branch="b", create_branch=True),
-        RemoveWorktree(repository="/r", path="/w", sha="s"),
+        AddWorktree(restore_id="r", repository="/r", path="/w", sha="s", branch="b", create_branch=True),
+        RemoveWorktree(restore_id="r", repository="/r", path="/w", sha="s"),
         SwitchBranch(root="/r", from_branch=None, from_sha="s", to_branch="b", to_sha="t"),
         RecordState(events=(("model_set", {"model": "m"}),)),
     ],

@@ -69,7 +69,7 @@ def test_a_line_ends_with_enter(keyboard: Keyboard) -> None:
     assert keyboard.while_reading(b"\n") == ""
 
 
-@pytest.mark.parametrize("keys", [ESCAPE, b"2" + ESCAPE])
+@pytest.mark.parametrize("keys", [ESCAPE, b"2" + ESCAPE, ESCAPE + ESCAPE])
 def test_escape_leaves_at_once(keyboard: Keyboard, keys: bytes) -> None:
     assert keyboard.while_reading(keys) is None
 
@@ -79,6 +79,6 @@ def test_the_end_of_input_leaves(keyboard: Keyboard) -> None:
     assert typed_line(keyboard.typing) is None
 
 
-@pytest.mark.parametrize("key", [b"[A", b"OP", b"[3~", b"x"])
+@pytest.mark.parametrize("key", [b"[A", b"OP", b"[3~", b"x", "é".encode(), "€".encode(), "🙂".encode()])
 def test_other_keys_that_begin_with_escape_are_left_out(keyboard: Keyboard, key: bytes) -> None:
     assert keyboard.while_reading(b"1" + ESCAPE + key, b"2\n") == "12"

@@ -67,3 +67,7 @@ async def test_references_and_submodules_of_its_own_are_kept(tmp_path: Path) -> 
     assert (seen.references, seen.submodules) == (True, False)
     (of_a_submodule / "HEAD").write_text("ref: refs/heads/main\n")
     assert (await kept(project, linked)).submodules
+    assert not (await kept(project, linked)).settings
+    (of_a_submodule.parents[1] / "info").mkdir()
+    (of_a_submodule.parents[1] / "info" / "sparse-checkout").write_text("/*\n")
+    assert (await kept(project, linked)).settings
