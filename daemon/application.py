@@ -29,7 +29,7 @@ from resumed.protocol.restore import Wire
 _LOG = logging.getLogger(__name__)
 _WRITING = frozenset(
     {"event/append", "turn/start", "turn/complete", "operation/begin", "operation/commit"}
-    | {"thread/resume", "thread/name/set"}
+    | {"thread/resume", "thread/name/set", "thread/archive", "thread/unarchive"}
 )
 
 

@@ -26,6 +26,9 @@ FAILPOINTS: dict[str, str] = {
     "git": "git is about to change a repository, or has just ended by itself",
     "removal": "a work tree that a restore made is being taken away, between two parts of that",
     "registration": "what git kept of a work tree is about to be put back, or has just been",
+    "moving.place": "a file of a run is in the other place too, not all of them are",
+    "moving.placed": "a whole run is in both places",
+    "moving.remove": "a run's first file is removed from the place that it left, others are not",
     "journal": "a restore is about to write to, or has just written, its journal",
 }
 

@@ -44,7 +44,8 @@ FOREIGN = "foreign"
 class Source(msgspec.Struct, frozen=True, kw_only=True):
     """Where a thread's events are: its id, the agent, and the agent's file if it has one. `live` is
     the run that an agent has open here now; `name` is what the thread was last called; `listed_at` is
-    where the list last had the agent's file, empty if it never had one."""
+    where the list last had the agent's file, empty if it never had one; `archived`: the agent has put
+    the thread away."""
 
     thread_id: str
     agent: Agent | None
@@ -52,6 +53,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     live: str | None = None
     name: str = ""
     listed_at: str = ""
+    archived: bool = False
 
 
 class Built(msgspec.Struct, frozen=True, kw_only=True):
@@ -182,7 +184,11 @@ def _open_own(streams: Streams, source: Source, checkpoint: Checkpoint | None, p
     for stream in (thread, *(f"session:{session}" for session in sessions)):
         holds = True
         with _told(parts):
-            holds = not streams.exists(stream) or _open_stream(streams, source, stream, known, parts)
+            try:
+                holds = _open_stream(streams, source, stream, known, parts)
+            except FileNotFoundError:
+                # It may be in another place now: put away, or brought back.
+                holds = _open_stream(streams, source, stream, known, parts)
         if not holds:
             return False
     return True
@@ -191,7 +197,10 @@ def _open_own(streams: Streams, source: Source, checkpoint: Checkpoint | None, p
 def _open_stream(
     streams: Streams, source: Source, stream: str, known: dict[str, Position], parts: _Parts
 ) -> bool:
-    """Read one stream, or what was added to it; returns whether it goes on from what is known."""
+    """Read one stream, or what was added to it; returns whether it goes on from what is known, which one
+    that is not there does."""
+    if not streams.exists(stream):
+        return True
     reading = streams.read(stream, known.get(stream))
     events = list(reading)
     if reading.restarted:

@@ -62,12 +62,14 @@ def scan(layout: Layout, agents: Iterable[Agent], known: dict[str, FileCursor]) 
         for path in agent.store.files():
             present.add(str(path))
             _compare_foreign(found, agent, agent.store, path, known.get(str(path)))
+    own_names: set[str] = set()
     for path in _own_files(layout):
         present.add(str(path))
+        own_names.add(path.name)
         _compare_own(found, path, known.get(str(path)))
     for name, cursor in known.items():
         if name not in present and not _out_of_reach(Path(name)):
-            _take_gone(found, cursor)
+            _take_gone(found, cursor, own_names)
     return found
 
 
@@ -123,6 +125,29 @@ def damage_notes(cursors: Iterable[FileCursor]) -> dict[str, str]:
     }
 
 
+def thread_of(path: Path) -> str:
+    """The thread a stream file belongs to, empty if that can't be told: by its first line; by its name for
+    a thread's own; for a later file of a run, or one that begins with a torn line, by what the run's stream
+    begins with."""
+    try:
+        with open_regular(path) as source:
+            thread_id = _first_line.decode(source.readline(HEAD_BYTES)).payload.thread_id
+        return parse_uuid(thread_id)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError, InvalidId):
+        pass
+    stem = path.name.split(".")[0]
+    try:
+        return parse_uuid(stem)
+    except InvalidId:
+        pass
+    try:
+        whole = Reading(path.with_name(f"{stem}.jsonl"))
+        first = next((event for event in whole if is_sent(event)), None)
+        return parse_uuid(first.payload.thread_id) if first and isinstance(first.payload, SessionMeta) else ""
+    except (OSError, InvalidId):
+        return ""
+
+
 def _compare_foreign(
     found: Scan, agent: Agent, store: ForeignStore, path: Path, cursor: FileCursor | None
 ) -> None:
@@ -158,9 +183,10 @@ def _with_remembered(head: ForeignHead, before: ForeignHead | None) -> ForeignHe
     )
 
 
-def _take_gone(found: Scan, cursor: FileCursor) -> None:
+def _take_gone(found: Scan, cursor: FileCursor, own_names: set[str]) -> None:
     found.gone.append(cursor)
-    if not cursor.head:
+    # A run that was put away, or brought back, is found under its name in the other place.
+    if not cursor.head and Path(cursor.path).name not in own_names:
         found.own_cursors.setdefault(cursor.thread_id, [])
         found.notes.append("A record of ours that had been written is gone.")
 
@@ -171,7 +197,7 @@ def _compare_own(found: Scan, path: Path, cursor: FileCursor | None) -> None:
         return
     if cursor is not None and now.st_size < cursor.size:
         found.notes.append("A record of ours is shorter than it was: what had been written is missing.")
-    thread_id = cursor.thread_id if cursor is not None else _thread_of(path)
+    thread_id = cursor.thread_id if cursor is not None else thread_of(path)
     if thread_id:
         found.own_cursors.setdefault(thread_id, []).append(_cursor(path, now, thread_id, None))
 
@@ -180,28 +206,6 @@ def _own_files(layout: Layout) -> Iterator[Path]:
     yield from (layout.home / "sessions").glob("*/*/*/rollout-*.jsonl")
     yield from (layout.home / "archived_sessions").glob("rollout-*.jsonl")
     yield from (layout.home / "threads").glob("*.jsonl")
-
-
-def _thread_of(path: Path) -> str:
-    """The thread a stream file belongs to, by its first line; by its name for a thread's own; for a later
-    file of a run, or one that begins with a torn line, by what the run's stream begins with."""
-    try:
-        with open_regular(path) as source:
-            thread_id = _first_line.decode(source.readline(HEAD_BYTES)).payload.thread_id
-        return parse_uuid(thread_id)
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError, InvalidId):
-        pass
-    stem = path.name.split(".")[0]
-    try:
-        return parse_uuid(stem)
-    except InvalidId:
-        pass
-    try:
-        whole = Reading(path.with_name(f"{stem}.jsonl"))
-        first = next((event for event in whole if is_sent(event)), None)
-        return parse_uuid(first.payload.thread_id) if first and isinstance(first.payload, SessionMeta) else ""
-    except (OSError, InvalidId):
-        return ""
 
 
 def _stat(path: Path) -> os.stat_result | None:

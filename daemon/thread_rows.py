@@ -15,8 +15,14 @@ def agents_file(files: Iterable[FileCursor], thread_id: str) -> Path | None:
     own = [cursor for cursor in files if cursor.thread_id == thread_id and cursor.head]
     if not own:
         return None
-    best = max(own, key=lambda cursor: (not _archived(cursor), cursor.mtime_ns, cursor.path))
+    best = max(own, key=lambda cursor: (not is_archived(cursor), cursor.mtime_ns, cursor.path))
     return Path(best.path)
+
+
+def is_archived(cursor: FileCursor) -> bool:
+    """Whether the agent has put the conversation of this file away."""
+    head = scanning.head_of(cursor)
+    return head is not None and head.archived
 
 
 def row_of_record(built: records.Built, source: records.Source, before: ThreadRow | None) -> ThreadRow:
@@ -37,7 +43,7 @@ def row_of_record(built: records.Built, source: records.Source, before: ThreadRo
         created_at=record.created_at,
         last_active_at=record.last_active_at,
         runs=sum(run.started for run in record.runs),
-        archived=built.lifecycle.archived,
+        archived=source.archived if built.lifecycle.archived is None else built.lifecycle.archived,
         damaged=bool(record.events_damaged),
         source=str(source.path) if source.path else source.listed_at or scanning.OWN,
         native_id=record.native_id,
@@ -51,8 +57,3 @@ def row_of_record(built: records.Built, source: records.Source, before: ThreadRo
         )
     last_active_at = max(row.last_active_at, before.last_active_at)
     return msgspec.structs.replace(row, last_active_at=last_active_at, runs=max(row.runs, before.runs))
-
-
-def _archived(cursor: FileCursor) -> bool:
-    head = scanning.head_of(cursor)
-    return head is not None and head.archived

@@ -6,7 +6,9 @@ with one file is told of its thread, and stops nothing else.
 
 import asyncio
 import logging
+import os
 from collections.abc import Awaitable, Callable, Iterable
+from pathlib import Path
 from typing import TypeVar
 
 import msgspec
@@ -151,13 +153,15 @@ class Threads:
             files = {cursor.path: cursor for cursor in await self._mended(self._store.index.files)}
         row = await self._mended(lambda: self._store.index.row(thread_id))
         name = self._agent_of.get(thread_id) or (row.agent if row is not None else "")
+        path = thread_rows.agents_file(files.values(), thread_id)
         return records.Source(
             thread_id=thread_id,
             agent=self._agents.get(name),
-            path=thread_rows.agents_file(files.values(), thread_id),
+            path=path,
             live=self.live.get(thread_id),
             name=row.name if row is not None else "",
             listed_at=row.source if row is not None and row.source != scanning.OWN else "",
+            archived=path is not None and thread_rows.is_archived(files[str(path)]),
         )
 
     async def built(self, thread_id: str) -> records.Built:
@@ -195,6 +199,19 @@ class Threads:
         """Whether anybody holds the thread, this daemon included: an agent, or a restore at work."""
         return await asyncio.to_thread(holder_of, self._store.layout, thread_id) is not None
 
+    async def misplaced(self) -> dict[str, bool]:
+        """Threads with a run whose files are not where those of a thread that is put away (`True`), or is
+        not, belong; as far as the disk was looked at."""
+        away = await self._mended(self._store.index.archived_ids)
+        folder = str(self._store.layout.archived_sessions)
+        runs = (cursor for cursor in (self._files or {}).values() if not cursor.head)
+        found: dict[str, bool] = {}
+        for cursor in runs:
+            is_run = Path(cursor.path).name.startswith("rollout-")
+            if is_run and (os.path.dirname(cursor.path) == folder) != (cursor.thread_id in away):
+                found[cursor.thread_id] = cursor.thread_id in away
+        return found
+
     async def changed(self, thread_id: str) -> None:
         """Bring one thread's row up to date, and tell."""
         _, row = await self._update(thread_id, [])
@@ -224,6 +241,11 @@ class Threads:
         if self.refreshing:
             await asyncio.wait({self._refresh_task()}, timeout=WAIT_SECONDS)
         await asyncio.wait({self._refresh_task()}, timeout=WAIT_SECONDS)
+
+    async def looked(self) -> None:
+        """Wait until the look at the disk that is under way has ended, if there is one."""
+        if self._refreshing is not None:
+            await asyncio.wait({self._refreshing})
 
     async def close(self) -> None:
         """Stop what runs in the background."""

@@ -10,6 +10,7 @@ from resumed.daemon.agents import AGENTS
 from resumed.daemon.checker import Checker
 from resumed.daemon.freezing import Freezer
 from resumed.daemon.identity import Identities, IdentityFailed
+from resumed.daemon.keeping.archive import Archive
 from resumed.daemon.leases import Leases
 from resumed.daemon.live import Writing
 from resumed.daemon.masking import Masker
@@ -77,10 +78,12 @@ class Workspace:
         self.recoverer = Recoverer(self.streams, observer, tools)
         self.freezer = Freezer(self.threads, self.leases, self.streams, clock)
         self.restorer = Restorer(self.freezer, self.recoverer, observer, tools)
+        self.archive = Archive(self.threads, self.leases, self.streams, layout)
         self.leases.settle = self._settle
         self._index = index
         self._root = root
         self._worktree: str | None = None
+        self._tidying: asyncio.Task[None] | None = None
 
     def busy(self) -> bool:
         """Whether a lease or a question keeps the daemon here."""
@@ -104,15 +107,24 @@ class Workspace:
             await asyncio.to_thread(self._registrations.forget_old)
             await self._begin_run()
         await self.threads.refresh()
+        if not self.layout.read_only:
+            self._tidying = asyncio.create_task(self._tidy())
+
+    async def tidied(self) -> None:
+        """Wait until what a kill left of archiving is in order."""
+        if self._tidying is not None:
+            await asyncio.wait({self._tidying})
 
     async def abandon(self) -> None:
         """End as a crash would, without a mark of a clean shutdown: a restore may still be at work."""
+        await self._stop_tidying()
         await self.threads.close()
         await self.blobs.close()
         await self._index.close()
 
     async def close(self) -> None:
         """Let runs go, mark the shutdown as clean, close everything."""
+        await self._stop_tidying()
         await self.restorer.close()
         await self.sessions.close()
         await self.threads.close()
@@ -122,6 +134,18 @@ class Workspace:
         await self.streams.close()
         await self.blobs.close()
         await self._index.close()
+
+    async def _tidy(self) -> None:
+        try:
+            await self.threads.looked()
+            await self.archive.tidy()
+        except Exception:  # the next start tidies up; nothing depends on it until then
+            _LOG.exception("what an earlier process left could not be tidied up")
+
+    async def _stop_tidying(self) -> None:
+        if self._tidying is not None:
+            self._tidying.cancel()
+            await asyncio.gather(self._tidying, return_exceptions=True)
 
     async def _settle(self, thread_id: str) -> None:
         await self.recoverer.recover(thread_id, await self.freezer.agent_active_at(thread_id))

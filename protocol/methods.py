@@ -8,7 +8,7 @@ import enum
 
 import msgspec
 
-from resumed.protocol import daemon, restore, resume, sessions, threads
+from resumed.protocol import daemon, keeping, restore, resume, sessions, threads
 
 
 class Direction(enum.Enum):
@@ -53,6 +53,20 @@ METHODS: tuple[Method, ...] = (
     _request("thread/list", threads.ThreadListParams, threads.ThreadListResult, None, "A page of threads."),
     _request("thread/read", threads.ThreadReadParams, threads.ThreadReadResult, None, "All of one thread."),
     _request("thread/name/set", threads.NameSetParams, threads.NameSetResult, "thread_id", "Name a thread."),
+    _request(
+        "thread/archive",
+        keeping.ThreadArchiveParams,
+        keeping.ThreadArchiveResult,
+        "thread_id",
+        "Put a thread away; it can still be read and resumed.",
+    ),
+    _request(
+        "thread/unarchive",
+        keeping.ThreadArchiveParams,
+        keeping.ThreadArchiveResult,
+        "thread_id",
+        "Bring a thread back that was put away.",
+    ),
     _request("thread/resume", resume.ThreadResumeParams, restore.RestoreReport, None, "The ordered restore."),
     _request("drift/check", resume.DriftCheckParams, resume.DriftCheckResult, None, "What changed since."),
     _request(

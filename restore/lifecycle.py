@@ -29,8 +29,8 @@ RESUME = "resume"
 
 
 class LifecycleState(msgspec.Struct, kw_only=True):
-    """`given_name` is a person's; `first_message` names a thread that has none. `open_turn` is the
-    id of a turn without an end."""
+    """`given_name` is a person's; `first_message` names a thread that has none. `archived` is `None`
+    while nobody has put it away or brought it back here. `open_turn` is the id of a turn without an end."""
 
     thread_id: str = ""
     agent: str = ""
@@ -41,7 +41,7 @@ class LifecycleState(msgspec.Struct, kw_only=True):
     last_active_at: str = ""
     given_name: str = ""
     first_message: str = ""
-    archived: bool = False
+    archived: bool | None = None
     open_turn: str | None = None
     last_turn: str | None = None
     runs: list[Run] = []
@@ -55,7 +55,7 @@ class LifecycleState(msgspec.Struct, kw_only=True):
 class Lifecycle:
     """Folds events into a `LifecycleState`; the state is taken over and changed in place."""
 
-    version = 2
+    version = 3
     active = (EntryAdded, OperationBegun, OperationSettled, TurnStarted, TurnEnded, UsageRecorded)
 
     def apply(self, state: LifecycleState, event: Event) -> LifecycleState:

@@ -205,6 +205,24 @@ def name(thread: str, name: str, as_json: bool, root: Path) -> None:
 
 
 @main.command()
+@thread_argument
+@json_option
+@workspace_option
+def archive(thread: str, as_json: bool, root: Path) -> None:
+    """Put a conversation away; it can still be shown and resumed."""
+    _move(root, "thread/archive", thread, as_json)
+
+
+@main.command()
+@thread_argument
+@json_option
+@workspace_option
+def unarchive(thread: str, as_json: bool, root: Path) -> None:
+    """Bring a conversation back that was put away."""
+    _move(root, "thread/unarchive", thread, as_json)
+
+
+@main.command()
 @json_option
 @workspace_option
 def status(as_json: bool, root: Path) -> None:
@@ -237,6 +255,14 @@ def connect(ctx: click.Context, stdio: bool, root: Path) -> None:
     from resumed.daemon.connect import bridge_stdio
 
     ctx.exit(bridge_stdio(root))
+
+
+def _move(root: Path, method: str, thread: str, as_json: bool) -> None:
+    from resumed.daemon.cli.keeping import moved_lines
+    from resumed.protocol.keeping import ThreadArchiveParams
+
+    reply = _call(root, method, ThreadArchiveParams(thread_id=thread))
+    _print(reply, as_json, _paper(), lambda: moved_lines(reply.value, _reader()))
 
 
 def _call(root: Path, method: str, params: "Wire") -> "Reply":

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from resumed.daemon.handlers import resuming, sessions, threads
+from resumed.daemon.handlers import keeping, resuming, sessions, threads
 from resumed.protocol.restore import Wire
 
 WorkspaceHandler = Callable[[Any, Any, Any], Awaitable[Wire]]
@@ -12,6 +12,8 @@ HANDLERS: dict[str, WorkspaceHandler] = {
     "thread/list": threads.thread_list,
     "thread/read": threads.thread_read,
     "thread/name/set": threads.thread_name_set,
+    "thread/archive": keeping.thread_archive,
+    "thread/unarchive": keeping.thread_unarchive,
     "thread/resume": resuming.thread_resume,
     "drift/check": resuming.drift_check,
     "session/start": sessions.session_start,

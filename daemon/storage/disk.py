@@ -14,6 +14,9 @@ from pathlib import Path
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
 
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS, errno.EXDEV)
+_COPIED_AT_ONCE = 1 << 20
+
 _full_sync = getattr(fcntl, "F_FULLFSYNC", None)
 
 
@@ -96,6 +99,27 @@ def replace(path: Path, data: bytes) -> None:
     sync_folder(path.parent)
 
 
+def place(source: Path, target: Path) -> None:
+    """Let `target` be the same file as `source`, or a copy of it where the file system has no links; whatever
+    file was there is replaced. Durable once the caller has synced the folder.
+
+    Nobody may write to `source` meanwhile; one at a time for each target.
+    """
+    staged = target.with_name(f".{target.name}.staged")
+    staged.unlink(missing_ok=True)
+    try:
+        os.link(source, staged)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        _copy(source, staged)
+    if target.exists() and target.samefile(staged):
+        # Renaming a file to another name of its own does nothing, and would leave both.
+        staged.unlink()
+    else:
+        staged.replace(target)
+
+
 def lock(path: Path) -> int | None:
     """Take the exclusive lock on a lock file; `None` when someone holds it (this process included).
 
@@ -140,6 +164,17 @@ def locked(path: Path) -> Iterator[None]:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
+    finally:
+        os.close(descriptor)
+
+
+def _copy(source: Path, target: Path) -> None:
+    descriptor = create(target)
+    try:
+        with open(source, "rb") as file:
+            while chunk := file.read(_COPIED_AT_ONCE):
+                write(descriptor, chunk)
+        sync(descriptor)
     finally:
         os.close(descriptor)
 

@@ -148,6 +148,11 @@ class Index:
         sql = f"SELECT {THREAD_COLUMNS} FROM threads WHERE state = ?"
         return await self._read(sql, (state,), thread_row)
 
+    async def archived_ids(self) -> frozenset[str]:
+        """Return the ids of the threads that were put away."""
+        sql = "SELECT thread_id FROM threads WHERE archived"
+        return frozenset(await self._read(sql, (), lambda values: str(values[0])))
+
     async def put_checkpoint(self, key: str, thread_id: str, saved_at: str, body: bytes) -> None:
         """Insert or replace a fold checkpoint."""
         await self._write((_PUT_CHECKPOINT, [(key, thread_id, saved_at, body)]))

@@ -107,7 +107,7 @@ class Layout:
             raise ValueError("created_at must say its offset from UTC")
         began = began.astimezone(UTC)
         name = f"rollout-{began:%Y-%m-%dT%H-%M-%S}-{parse_uuid(session_id)}.jsonl"
-        return self.home / "sessions" / f"{began:%Y}" / f"{began:%m}" / f"{began:%d}" / name
+        return self.sessions / f"{began:%Y}" / f"{began:%m}" / f"{began:%d}" / name
 
     def thread_path(self, thread_id: str) -> Path:
         """Return the file of a thread's stream."""
@@ -144,6 +144,16 @@ class Layout:
     def collection_lock_path(self) -> Path:
         """The lock file that lets one process at a time collect kept contents."""
         return self.home / "locks" / "collection.lock"
+
+    @property
+    def sessions(self) -> Path:
+        """The folder of runs, by day."""
+        return self.home / "sessions"
+
+    @property
+    def archived_sessions(self) -> Path:
+        """The folder of the runs of conversations that were put away."""
+        return self.home / "archived_sessions"
 
     @property
     def quarantine(self) -> Path:
@@ -183,8 +193,8 @@ class Layout:
 
     def _session_files(self, session_id: str) -> Iterator[Path]:
         name = f"rollout-*-{session_id}.jsonl"
-        yield from (self.home / "sessions").glob(f"*/*/*/{name}")
-        yield from (self.home / "archived_sessions").glob(name)
+        yield from self.sessions.glob(f"*/*/*/{name}")
+        yield from self.archived_sessions.glob(name)
 
 
 def parse_stream(stream: str) -> tuple[str, str]:

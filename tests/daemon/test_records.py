@@ -4,6 +4,7 @@ import io
 import os
 import uuid
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -177,7 +178,7 @@ async def test_an_older_event_behind_a_checkpoint_makes_it_read_everything() -> 
     await streams.close()
 
 
-def _foreign(path: Path | None, **more: str) -> records.Source:
+def _foreign(path: Path | None, **more: Any) -> records.Source:
     return records.Source(thread_id=CODEX, agent=codex_agent(os.environ), path=path, **more)
 
 

@@ -7,7 +7,10 @@ from click.testing import CliRunner, Result
 from resumed.daemon.cli.main import main
 from resumed.daemon.version import VERSION
 
-COMMANDS = ("threads", "show", "check", "resume", "name", "status", "serve", "connect")
+COMMANDS = (
+    *("threads", "show", "check", "resume", "name", "archive", "unarchive"),
+    *("status", "serve", "connect"),
+)
 
 
 def invoke(*arguments: str) -> Result:

@@ -1,0 +1,116 @@
+"""Conversations as a whole, from the command line and over the wire, with the daemon killed on the way."""
+
+import contextlib
+from pathlib import Path
+
+import pytest
+
+from resumed.daemon.rpc.client import ConnectionLost
+from resumed.daemon.runtime import state_folder
+from resumed.protocol.errors import ErrorCode, ResumedError
+from resumed.protocol.keeping import ThreadArchiveParams
+from resumed.protocol.sessions import (
+    AgentInfo,
+    SessionEndParams,
+    SessionStartParams,
+    SessionStartResult,
+    TurnCompleteParams,
+    TurnStartParams,
+)
+from resumed.protocol.threads import ThreadListParams, ThreadReadParams
+from tests.support.command_line import AS_LEFT, recorded_workspace, run, stopping_daemons
+from tests.support.wire import wait_for
+from tests.support.workspace import client, serving
+
+PHRASE = "the secret plan of the walrus"
+
+
+async def played(folder: Path, runs: int = 2) -> str:
+    """A conversation with this many runs that have ended; its id."""
+    thread: str | None = None
+    async with client(folder, name="mender") as agent:
+        for number in range(runs):
+            start = SessionStartParams(
+                agent=AgentInfo(name="mender"), cwd=str(folder), thread_id=thread, name="Round"
+            )
+            started: SessionStartResult = await agent.call("session/start", start)
+            thread = started.thread_id
+            turn = await agent.call(
+                "turn/start",
+                TurnStartParams(session_id=started.session_id, message=f"{PHRASE} {number}"),
+            )
+            done = TurnCompleteParams(
+                session_id=started.session_id, turn_id=turn.turn_id, token=turn.token, message="done"
+            )
+            await agent.call("turn/complete", done)
+            await agent.call("session/end", SessionEndParams(session_id=started.session_id))
+    assert thread is not None
+    return thread
+
+
+async def listed(folder: Path, *, archived: bool = False) -> dict[str, tuple[str, int, bool]]:
+    """Name, runs and damage of the listed threads by id; nothing else may be noted."""
+    async with client(folder) as connection:
+        page = await connection.call("thread/list", ThreadListParams(scope="all", archived=archived))
+    assert page.notes == ()
+    return {each.thread_id: (each.name, each.runs, each.damaged) for each in page.threads}
+
+
+def runs_on_disk() -> tuple[int, int]:
+    """How many files of runs are among the days, and how many are put away."""
+    home = state_folder()
+    return len(list(home.glob("sessions/*/*/*/*"))), len(list(home.glob("archived_sessions/*")))
+
+
+@pytest.mark.parametrize("point", ["moving.place", "moving.placed", "moving.remove"])
+async def test_a_daemon_killed_while_it_puts_away_has_it_put_away_at_the_next_start(
+    tmp_path: Path, point: str
+) -> None:
+    with serving(tmp_path) as daemon:
+        thread = await played(tmp_path)
+        for n in (1, 2):
+            daemon.stop()
+            daemon.start_again(RESUMED_FAILPOINT=f"{point}:{n}")
+            async with client(tmp_path) as connection:
+                with contextlib.suppress(ConnectionLost):
+                    await connection.call("thread/archive", ThreadArchiveParams(thread_id=thread))
+            daemon.wait_ended()
+            daemon.start_again()
+            assert await listed(tmp_path, archived=True) == {thread: ("Round", 2, False)}
+            assert await listed(tmp_path) == {}
+            wait_for(lambda: runs_on_disk() == (0, 2))
+            assert await listed(tmp_path, archived=True) == {thread: ("Round", 2, False)}
+            async with client(tmp_path) as connection:
+                await connection.call("thread/unarchive", ThreadArchiveParams(thread_id=thread))
+                told = await connection.call("thread/read", ThreadReadParams(thread=thread))
+            assert (told.damage, len(told.runs)) == ((), 2)
+            assert runs_on_disk() == (2, 0)
+
+
+async def test_a_thread_that_its_agent_runs_is_not_put_away(tmp_path: Path) -> None:
+    with serving(tmp_path):
+        async with client(tmp_path, name="mender") as agent, client(tmp_path) as other:
+            start = SessionStartParams(agent=AgentInfo(name="mender"), cwd=str(tmp_path))
+            started = await agent.call("session/start", start)
+            with pytest.raises(ResumedError) as refused:
+                await other.call("thread/archive", ThreadArchiveParams(thread_id=started.thread_id))
+            assert refused.value.code is ErrorCode.THREAD_BUSY
+            assert refused.value.data.holder is not None
+            assert refused.value.data.holder.name == "mender"
+
+
+def test_put_away_and_brought_back_from_the_command_line(hermetic_home: Path) -> None:
+    with stopping_daemons():
+        workspace = recorded_workspace(hermetic_home)
+        done = run(workspace, "archive", AS_LEFT)
+        assert done.returncode == 0, done.stderr
+        assert f"“{AS_LEFT}” is put away. It can still be shown and resumed." in done.stdout
+        assert "stays where it is." in done.stdout.replace("\n", " ").replace("  ", " ")
+        assert AS_LEFT not in run(workspace, "threads").stdout
+        assert AS_LEFT in run(workspace, "threads", "--archived").stdout
+        assert "was put away before" in run(workspace, "archive", AS_LEFT).stdout
+        assert "is back in the list" in run(workspace, "unarchive", AS_LEFT).stdout
+        assert AS_LEFT in run(workspace, "threads").stdout
+        missing = run(workspace, "archive", "nothing of that name")
+        assert missing.returncode == 1
+        assert "There is no conversation" in missing.stderr
