@@ -30,6 +30,7 @@ _LOG = logging.getLogger(__name__)
 _WRITING = frozenset(
     {"event/append", "turn/start", "turn/complete", "operation/begin", "operation/commit"}
     | {"thread/resume", "thread/name/set", "thread/archive", "thread/unarchive"}
+    | {"thread/purge"}
 )
 
 
@@ -118,7 +119,7 @@ def _claimed_index(layout: Layout, identifier: str, held: contextlib.ExitStack) 
         return Path(held.enter_context(tempfile.TemporaryDirectory(prefix="resumed-"))) / "index.db"
     path = Path(layout.index_path(identifier))
     disk.make_folder(path.parent)
-    lock = disk.lock(path.with_name("daemon.lock"))
+    lock = disk.lock(layout.workspace_lock_path(identifier))
     if lock is None:
         raise ResumedError(
             ErrorCode.WORKSPACE_REFUSED,

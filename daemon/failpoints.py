@@ -29,6 +29,11 @@ FAILPOINTS: dict[str, str] = {
     "moving.place": "a file of a run is in the other place too, not all of them are",
     "moving.placed": "a whole run is in both places",
     "moving.remove": "a run's first file is removed from the place that it left, others are not",
+    "purge.begun": "a thread is on record as removed, all of it is still there",
+    "purge.file": "a file of a thread that is being removed is gone, others are not",
+    "purge.files": "all files of a thread that is being removed are gone, contents and index rows are not",
+    "purge.contents": "its contents are gone too",
+    "purge.indexes": "everything of it is gone, it is still on record as being removed",
     "journal": "a restore is about to write to, or has just written, its journal",
 }
 

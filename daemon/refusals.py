@@ -28,6 +28,15 @@ def nothing_readable(reasons: Iterable[str]) -> ResumedError:
     )
 
 
+def being_removed() -> ResumedError:
+    """The refusal of a conversation whose removal was begun and not finished."""
+    return ResumedError(
+        ErrorCode.THREAD_NOT_FOUND,
+        "This conversation is being removed for good.",
+        "resumed purge finishes what was begun, and so does the next start.",
+    )
+
+
 def refusal_of(error: Exception) -> ResumedError | None:
     """The error a client gets for it; `None` when it is a surprise."""
     if isinstance(error, ResumedError):

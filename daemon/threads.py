@@ -6,9 +6,7 @@ with one file is told of its thread, and stops nothing else.
 
 import asyncio
 import logging
-import os
 from collections.abc import Awaitable, Callable, Iterable
-from pathlib import Path
 from typing import TypeVar
 
 import msgspec
@@ -16,13 +14,13 @@ import msgspec
 from resumed.daemon import freshness, records, scanning, thread_rows
 from resumed.daemon.agents.agent import Agent
 from resumed.daemon.finding import one_of
-from resumed.daemon.ports import processes
+from resumed.daemon.holders import Holders
 from resumed.daemon.ports.clock import Clock
-from resumed.daemon.refusals import nothing_readable
+from resumed.daemon.refusals import being_removed, nothing_readable
+from resumed.daemon.storage import purges
 from resumed.daemon.storage.errors import CursorRefused, IndexDamaged, StorageError
 from resumed.daemon.storage.index import Index
 from resumed.daemon.storage.layout import Layout
-from resumed.daemon.storage.lease import holder_of
 from resumed.daemon.storage.rows import FileCursor, PageRequest, ThreadRow
 from resumed.daemon.storage.streams import Streams
 from resumed.daemon.surroundings import ELSEWHERE, Folders, Surroundings
@@ -84,8 +82,7 @@ class Threads:
         self._refreshed_at = float("-inf")
         self._watched: frozenset[str] = frozenset()
         self._marked: tuple[freshness.Marks, freshness.Marks] | None = None
-        boot, namespace, _, started = processes.owner().split(":")
-        self._process = (boot, namespace, started)
+        self._holders = Holders(store.layout)
 
     @property
     def refreshing(self) -> bool:
@@ -114,6 +111,7 @@ class Threads:
                 "scope is workspace or all, and limit is 1 to 200.",
                 "See the method table.",
             )
+        await self._forget_as_told()
         await self.refresh()
         roots = None if params.scope == "all" else (*self._folders.project, *self._folders.worktrees)
         request = PageRequest(limit=params.limit, cursor=params.cursor, archived=params.archived, roots=roots)
@@ -126,12 +124,15 @@ class Threads:
         notes = self.all_notes()
         if self.refreshing:
             notes = (*notes, "Not everything has been read yet; the list may be incomplete.")
+        removed = await asyncio.to_thread(purges.all_begun, self._store.layout)
+        rows = [row for row in page.rows if row.thread_id not in removed]
         return ThreadListResult(
-            threads=await self._summaries(page.rows), next_cursor=page.next_cursor, notes=notes
+            threads=await self._summaries(rows), next_cursor=page.next_cursor, notes=notes
         )
 
     async def find(self, text: str) -> ThreadRow:
         """The one thread of that id, name, or unique part of either."""
+        await self._forget_as_told()
         row = await self._mended(lambda: self._store.index.row(text.strip().lower()))
         if row is not None:
             return row
@@ -193,28 +194,27 @@ class Threads:
 
     async def is_running(self, thread_id: str) -> bool:
         """Whether an agent has the thread open, here or under another daemon."""
-        return thread_id in self.live or await asyncio.to_thread(self._held_elsewhere, thread_id)
+        return thread_id in self.live or await asyncio.to_thread(self._holders.elsewhere, thread_id)
 
     async def is_held(self, thread_id: str) -> bool:
         """Whether anybody holds the thread, this daemon included: an agent, or a restore at work."""
-        return await asyncio.to_thread(holder_of, self._store.layout, thread_id) is not None
+        return await asyncio.to_thread(self._holders.anybody, thread_id)
 
-    async def misplaced(self) -> dict[str, bool]:
-        """Threads with a run whose files are not where those of a thread that is put away (`True`), or is
-        not, belong; as far as the disk was looked at."""
-        away = await self._mended(self._store.index.archived_ids)
-        folder = str(self._store.layout.archived_sessions)
-        runs = (cursor for cursor in (self._files or {}).values() if not cursor.head)
-        found: dict[str, bool] = {}
-        for cursor in runs:
-            is_run = Path(cursor.path).name.startswith("rollout-")
-            if is_run and (os.path.dirname(cursor.path) == folder) != (cursor.thread_id in away):
-                found[cursor.thread_id] = cursor.thread_id in away
-        return found
+    async def forget(self, thread_id: str) -> None:
+        """Forget a thread that was removed for good. What its agent keeps of it is found again by the
+        next look."""
+        await self._mended(lambda: self._store.index.forget(thread_id))
+        if self._files is not None:
+            others = (cursor for cursor in self._files.values() if cursor.thread_id != thread_id)
+            self._files = {cursor.path: cursor for cursor in others}
+        self._cut_off.pop(thread_id, None)
+        self._refreshed_at = float("-inf")
 
     async def changed(self, thread_id: str) -> None:
         """Bring one thread's row up to date, and tell."""
         _, row = await self._update(thread_id, [])
+        if row is None:
+            return
         if self._folders.group(row.root) == ELSEWHERE:
             # A restore may have made the work tree that it is in now.
             self._folders = await self._surroundings.folders(await self._mended(self._store.index.places))
@@ -276,15 +276,8 @@ class Threads:
 
     def _in_use(self, row: ThreadRow) -> bool:
         """Whether another daemon holds the thread, or a restore of it, without an end yet, is at work."""
-        at_work = row.state == UNFINISHED and holder_of(self._store.layout, row.thread_id) is not None
-        return at_work or self._held_elsewhere(row.thread_id)
-
-    def _held_elsewhere(self, thread_id: str) -> bool:
-        """Whether another daemon holds the lease; what is held here is in `live`, or about to be done."""
-        holder = holder_of(self._store.layout, thread_id)
-        if holder is None:
-            return False
-        return (holder.boot_id, holder.pid_namespace, holder.process_started_at) != self._process
+        at_work = row.state == UNFINISHED and self._holders.anybody(row.thread_id)
+        return at_work or self._holders.elsewhere(row.thread_id)
 
     def _marks(self) -> tuple[freshness.Marks, freshness.Marks]:
         """What shows on disk that threads or work trees came or went."""
@@ -311,6 +304,15 @@ class Threads:
             sentence = error.sentence if isinstance(error, StorageError) else str(error)
             self._failure = f"Not everything could be read; the list may be incomplete: {sentence}"
 
+    async def _forget_as_told(self) -> None:
+        """Forget what the process of another workspace has removed for good."""
+        layout = self._store.layout
+        if layout.read_only:
+            return
+        for thread_id in await asyncio.to_thread(purges.to_forget, layout, self.workspace_id):
+            await self.forget(thread_id)
+            await asyncio.to_thread(purges.forgotten, layout, self.workspace_id, thread_id)
+
     async def _look(self) -> None:
         index = self._store.index
         first = self._files is None or self._generation != index.generation
@@ -318,6 +320,7 @@ class Threads:
             self._generation = index.generation
             self._files = {cursor.path: cursor for cursor in await index.files()}
             self._file_notes = await asyncio.to_thread(scanning.damage_notes, [*self._files.values()])
+        await self._forget_as_told()
         before = await asyncio.to_thread(self._marks)
         found = await asyncio.to_thread(
             scanning.scan, self._store.layout, [*self._agents.values()], dict(self._files)
@@ -380,25 +383,32 @@ class Threads:
         assert self._files is not None
         try:
             before, row = await self._update(thread_id, read)
-            if row != before:
+            if row is not None and row != before:
                 await self._tell(row)
-        except IndexDamaged:
+        except (IndexDamaged, asyncio.CancelledError):
             raise
+        except ResumedError:
+            _LOG.info("The row of %s is not made: it is being removed.", thread_id)
         except Exception:  # whatever its record holds, the other threads are listed
             _LOG.exception("The row of %s could not be made.", thread_id)
             self.notes["A conversation could not be read; the list may be incomplete."] = None
             self._files.update({cursor.path: scanning.to_look_into_again(cursor) for cursor in read})
 
-    async def _update(self, thread_id: str, read: list[FileCursor]) -> tuple[ThreadRow | None, ThreadRow]:
+    async def _update(
+        self, thread_id: str, read: list[FileCursor]
+    ) -> tuple[ThreadRow | None, ThreadRow | None]:
         """Make a thread's row of what is on disk, and remember what was read for it. Returns the row
-        before and now."""
+        before and now; there is none of a thread that nothing is on record of: a start that was cut off."""
         source = await self.source(thread_id)
         built = await self._build(source)
         before = await self._mended(lambda: self._store.index.row(thread_id))
-        row = thread_rows.row_of_record(built, source, before)
-        await self._mended(lambda: self._store.index.put_rows([row], read))
+        is_nothing = before is None and not built.record.events_read and not built.record.damage
+        row = None if is_nothing else thread_rows.row_of_record(built, source, before)
+        await self._mended(lambda: self._store.index.put_rows([row] if row else [], read))
         if self._files is not None:
             self._files.update({cursor.path: cursor for cursor in read})
+        if row is None:
+            return None, None
         self.count += before is None
         if row.state != UNFINISHED:
             self._cut_off.pop(thread_id, None)
@@ -408,6 +418,9 @@ class Threads:
         index, thread_id = self._store.index, source.thread_id
         saved = await self._mended(lambda: index.checkpoint(thread_id))
         built = await asyncio.to_thread(records.build, self._store.streams, source, saved)
+        if await asyncio.to_thread(purges.is_begun, self._store.layout, thread_id):
+            # Only after reading: what was read meanwhile may be a part of it.
+            raise being_removed()
         if (fresh := built.checkpoint) is not None:
             now = self._clock.now()
             await self._mended(lambda: index.put_checkpoint(thread_id, thread_id, now, fresh))

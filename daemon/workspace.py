@@ -11,6 +11,7 @@ from resumed.daemon.checker import Checker
 from resumed.daemon.freezing import Freezer
 from resumed.daemon.identity import Identities, IdentityFailed
 from resumed.daemon.keeping.archive import Archive
+from resumed.daemon.keeping.purge import Purger
 from resumed.daemon.leases import Leases
 from resumed.daemon.live import Writing
 from resumed.daemon.masking import Masker
@@ -66,9 +67,8 @@ class Workspace:
         self._registrations = Registrations(layout.home / "rescue" / "registrations")
         tools = Tools(git, GitWriter(GitCommand(umask=users_umask)), self._registrations)
         agents = [factory(os.environ) for factory in AGENTS.values()]
-        self.threads = Threads(
-            (root, identifier), Store(layout, index, self.streams), agents, Surroundings(root, git), clock
-        )
+        store = Store(layout, index, self.streams)
+        self.threads = Threads((root, identifier), store, agents, Surroundings(root, git), clock)
         self.threads.on_change = self._tell
         world = World(root, identifier, git, self.identities, policy)
         writing = Writing(self.streams, Masker(layout.key))
@@ -78,7 +78,8 @@ class Workspace:
         self.recoverer = Recoverer(self.streams, observer, tools)
         self.freezer = Freezer(self.threads, self.leases, self.streams, clock)
         self.restorer = Restorer(self.freezer, self.recoverer, observer, tools)
-        self.archive = Archive(self.threads, self.leases, self.streams, layout)
+        self.archive = Archive(self.threads, self.leases, store)
+        self.purger = Purger(self.threads, self.leases, store, self.blobs, clock)
         self.leases.settle = self._settle
         self._index = index
         self._root = root
@@ -106,6 +107,7 @@ class Workspace:
         if not self.layout.read_only:
             await asyncio.to_thread(self._registrations.forget_old)
             await self._begin_run()
+            await self.purger.tidy()
         await self.threads.refresh()
         if not self.layout.read_only:
             self._tidying = asyncio.create_task(self._tidy())
@@ -148,6 +150,7 @@ class Workspace:
             await asyncio.gather(self._tidying, return_exceptions=True)
 
     async def _settle(self, thread_id: str) -> None:
+        await self.purger.finish(thread_id)
         await self.recoverer.recover(thread_id, await self.freezer.agent_active_at(thread_id))
 
     async def _begin_run(self) -> None:

@@ -1,4 +1,4 @@
-"""Keeping conversations: put away and brought back."""
+"""Keeping conversations: put away, brought back, removed for good."""
 
 from resumed.protocol.restore import Wire
 
@@ -18,3 +18,32 @@ class ThreadArchiveResult(Wire):
     archived: bool
     changed: bool
     depends_on: str | None = None
+
+
+class ThreadPurgeParams(Wire):
+    """`thread_id` is an id, a name, or a unique part of either. It is done at once: ask before."""
+
+    thread_id: str
+
+
+class ThreadPurgeResult(Wire):
+    """What was removed: files of ours with their bytes, and contents that nothing else named.
+    `contents_later` are removed once it is safe, a day later; `contents_shared` stay, since something else
+    names them. `depends_on` names the agent's own file, which stays, and from which the thread is listed
+    again. `notes` say what else a person should know."""
+
+    thread_id: str
+    name: str
+    files: int
+    bytes: int
+    contents: int = 0
+    contents_shared: int = 0
+    contents_later: int = 0
+    depends_on: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+class ThreadPurged(Wire):
+    """A thread was removed for good. One that its agent still has a file of is told of again after this."""
+
+    thread_id: str

@@ -67,6 +67,13 @@ METHODS: tuple[Method, ...] = (
         "thread_id",
         "Bring a thread back that was put away.",
     ),
+    _request(
+        "thread/purge",
+        keeping.ThreadPurgeParams,
+        keeping.ThreadPurgeResult,
+        "thread_id",
+        "Remove for good what is kept of a thread here; never an agent's own files.",
+    ),
     _request("thread/resume", resume.ThreadResumeParams, restore.RestoreReport, None, "The ordered restore."),
     _request("drift/check", resume.DriftCheckParams, resume.DriftCheckResult, None, "What changed since."),
     _request(
@@ -111,6 +118,7 @@ METHODS: tuple[Method, ...] = (
     ),
     _notification("restore/progress", restore.RestoreProgress, "One step of a running restore."),
     _notification("thread/updated", threads.ThreadUpdated, "A thread's row changed."),
+    _notification("thread/purged", keeping.ThreadPurged, "A thread was removed for good."),
     _notification("todos/updated", sessions.TodosUpdated, "A thread's list changed."),
     _notification("cost/updated", sessions.CostUpdated, "A thread's cost changed."),
     _notification("resync", daemon.ResyncNotification, "Notifications were dropped: read again."),

@@ -223,6 +223,25 @@ def unarchive(thread: str, as_json: bool, root: Path) -> None:
 
 
 @main.command()
+@thread_argument
+@click.option("--yes", "sure", is_flag=True, help="Do not ask; needed where there is no terminal.")
+@json_option
+@workspace_option
+@click.pass_context
+def purge(ctx: click.Context, thread: str, sure: bool, as_json: bool, root: Path) -> None:
+    """Remove for good what is kept of a conversation here; never an agent's own files."""
+    from resumed.daemon.cli.failures import Exit
+    from resumed.daemon.cli.purging import is_wanted, purged_lines
+    from resumed.protocol.keeping import ThreadPurgeParams
+
+    paper = _paper()
+    if not sure and not is_wanted(root, thread, paper, _reader()):
+        ctx.exit(Exit.NOT_WHOLE)
+    reply = _call(root, "thread/purge", ThreadPurgeParams(thread_id=thread))
+    _print(reply, as_json, paper, lambda: purged_lines(reply.value, _reader()))
+
+
+@main.command()
 @json_option
 @workspace_option
 def status(as_json: bool, root: Path) -> None:

@@ -14,6 +14,7 @@ HANDLERS: dict[str, WorkspaceHandler] = {
     "thread/name/set": threads.thread_name_set,
     "thread/archive": keeping.thread_archive,
     "thread/unarchive": keeping.thread_unarchive,
+    "thread/purge": keeping.thread_purge,
     "thread/resume": resuming.thread_resume,
     "drift/check": resuming.drift_check,
     "session/start": sessions.session_start,

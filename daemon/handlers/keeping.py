@@ -3,7 +3,13 @@
 from resumed.daemon.row_refresh import refresh_row
 from resumed.daemon.rpc.connection import Client
 from resumed.daemon.workspace import Workspace
-from resumed.protocol.keeping import ThreadArchiveParams, ThreadArchiveResult
+from resumed.protocol.keeping import (
+    ThreadArchiveParams,
+    ThreadArchiveResult,
+    ThreadPurged,
+    ThreadPurgeParams,
+    ThreadPurgeResult,
+)
 
 
 async def thread_archive(
@@ -18,6 +24,14 @@ async def thread_unarchive(
 ) -> ThreadArchiveResult:
     """Bring a thread back."""
     return await _moved(workspace, client, params, archived=False)
+
+
+async def thread_purge(workspace: Workspace, client: Client, params: ThreadPurgeParams) -> ThreadPurgeResult:
+    """Remove for good what is kept of a thread."""
+    result = await workspace.purger.purge(params.thread_id, client.info)
+    workspace.broadcast("thread/purged", ThreadPurged(thread_id=result.thread_id))
+    await workspace.threads.look_again()
+    return result
 
 
 async def _moved(

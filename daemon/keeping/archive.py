@@ -8,6 +8,8 @@ import asyncio
 import contextlib
 import logging
 import os
+from collections.abc import Iterable
+from pathlib import Path
 
 from resumed.daemon.freezing import ensure_thread, own_event
 from resumed.daemon.keeping.belongings import belongings
@@ -15,8 +17,8 @@ from resumed.daemon.leases import Leases
 from resumed.daemon.storage import disk, moving
 from resumed.daemon.storage.errors import StorageError, StorageFailed, StreamBusy
 from resumed.daemon.storage.layout import Layout
-from resumed.daemon.storage.streams import Streams
-from resumed.daemon.threads import Threads
+from resumed.daemon.storage.rows import FileCursor
+from resumed.daemon.threads import Store, Threads
 from resumed.daemon.uninterrupted import uninterrupted
 from resumed.protocol.daemon import ClientInfo
 from resumed.protocol.errors import ResumedError
@@ -31,11 +33,12 @@ _log = logging.getLogger(__name__)
 class Archive:
     """The threads of one workspace that are put away, and those that are not."""
 
-    def __init__(self, threads: Threads, leases: Leases, streams: Streams, layout: Layout) -> None:
+    def __init__(self, threads: Threads, leases: Leases, store: Store) -> None:
         self._threads = threads
         self._leases = leases
-        self._streams = streams
-        self._layout = layout
+        self._index = store.index
+        self._streams = store.streams
+        self._layout = store.layout
 
     async def move(self, thread: str, client: ClientInfo, *, archived: bool) -> ThreadArchiveResult:
         """Put a thread away or bring it back. The agent's own file stays where it is.
@@ -47,7 +50,8 @@ class Archive:
 
     async def tidy(self) -> None:
         """Move what a kill left where it was. A thread that somebody has is left for the next start."""
-        for thread_id, archived in (await self._threads.misplaced()).items():
+        away = await self._index.archived_ids()
+        for thread_id, archived in _misplaced(self._layout, await self._index.files(), away).items():
             with contextlib.suppress(ResumedError):
                 try:
                     async with self._leases.held(thread_id, OURSELVES):
@@ -96,3 +100,14 @@ class Archive:
             raise StorageFailed(
                 f"Not every file of the conversation could be moved: {error.strerror}."
             ) from error
+
+
+def _misplaced(layout: Layout, files: Iterable[FileCursor], away: frozenset[str]) -> dict[str, bool]:
+    """Threads with a run that is not where those of a thread that is put away (`True`), or is not, belong."""
+    runs = [file for file in files if not file.head and Path(file.path).name.startswith("rollout-")]
+    archived = str(layout.archived_sessions)
+    return {
+        run.thread_id: run.thread_id in away
+        for run in runs
+        if (os.path.dirname(run.path) == archived) != (run.thread_id in away)
+    }

@@ -27,6 +27,7 @@ JOURNAL_BYTES = 4 << 20
 """What a journal may keep of the disk after it was needed."""
 
 _ATTEMPTS = 3
+_DURABLE = ("synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON")
 
 Result = TypeVar("Result")
 Work = Callable[[aiosqlite.Connection], Awaitable[Result]]
@@ -176,7 +177,7 @@ async def _connected(path: Path) -> aiosqlite.Connection:
     connection: aiosqlite.Connection | None = None
     try:
         connection = await _with_log(path) or await _without_log(path)
-        for setting in ("synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON"):
+        for setting in (*_DURABLE, "secure_delete = ON"):
             await connection.execute(f"PRAGMA {setting}")
         await connection.execute_fetchall(f"PRAGMA journal_size_limit = {JOURNAL_BYTES}")
         await _committed(connection, _check_schema)

@@ -7,6 +7,7 @@ be killed anywhere: what is left to do is found again.
 
 import asyncio
 import os
+from collections.abc import Collection
 from pathlib import Path
 
 import msgspec
@@ -43,6 +44,16 @@ class NotCollected(msgspec.Struct, frozen=True, kw_only=True):
     sentence: str
 
 
+class Removed(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of contents that were to be removed: how many are gone and the bytes that they took;
+    how many an event still names; and which were spared, since an event may be about to name them."""
+
+    removed: int = 0
+    removed_bytes: int = 0
+    needed: int = 0
+    spared: tuple[str, ...] = ()
+
+
 class Marks(msgspec.Struct, frozen=True):
     """The hashes, as 32 bytes each, of every content that an event names."""
 
@@ -68,6 +79,39 @@ async def collect(blobs: Blobs, layout: Layout, now: Now, cap_bytes: int = 0) ->
         collected = await sweep(blobs, marks, now, cap_bytes)
         await shrink(blobs)
         return collected
+    finally:
+        os.close(lock)
+
+
+async def remove(blobs: Blobs, layout: Layout, names: Collection[str], before: int) -> Removed | NotCollected:
+    """Remove those of the contents that no event names and that were not touched since `before`, in
+    milliseconds since 1970. The caller knows that nobody is about to name one that was not.
+
+    Raises as `collect`."""
+    layout.check_writable()
+    wanted = {digest for name in names if (digest := digest_of(name)) is not None}
+    if not wanted:
+        return Removed()
+    lock = await asyncio.to_thread(disk.lock, layout.collection_lock_path)
+    if lock is None:
+        return NotCollected(kind="busy", stream="", sentence="Another process collects kept contents now.")
+    try:
+        marks = await mark(layout)
+        if isinstance(marks, NotCollected):
+            return marks
+        due = sorted(wanted - marks.digests)
+        removed: list[int] = []
+        for start in range(0, len(due), blob_table.BATCH):
+            removed += await blobs.file.write(_remove_before(due[start : start + blob_table.BATCH], before))
+            passage("collection.removed")
+        left = await blobs.file.read(lambda connection: blob_table.touched(connection, due))
+        await shrink(blobs)
+        return Removed(
+            removed=len(removed),
+            removed_bytes=sum(removed),
+            needed=len(wanted) - len(due),
+            spared=tuple(digest.hex() for digest in sorted(left)),
+        )
     finally:
         os.close(lock)
 
@@ -134,6 +178,10 @@ def _remove(digests: list[bytes], now: Now, cutoff: int) -> Work[list[int]]:
     # Read again when the transaction is open and nobody can touch anything: a clock that was set back in
     # between must not make what was touched since look old.
     return lambda connection: blob_table.remove(connection, digests, min(cutoff, _cutoff(now)))
+
+
+def _remove_before(digests: list[bytes], before: int) -> Work[list[int]]:
+    return lambda connection: blob_table.remove(connection, digests, before)
 
 
 def _cutoff(now: Now) -> int:

@@ -102,6 +102,12 @@ class Index:
         tables = ("threads", "files", "checkpoints")
         await self._write(*((f"DELETE FROM {table} WHERE thread_id = ?", ids) for table in tables))
 
+    async def forget(self, thread_id: str) -> None:
+        """Remove a thread as `drop_rows` does, and every byte of it from the file."""
+        await self.drop_rows([thread_id])
+        # Free pages, and those of the journal, still hold what was in them.
+        await asyncio.shield(asyncio.ensure_future(self._rewrite()))
+
     async def page(self, request: PageRequest) -> Page:
         """Return one page of rows, latest activity first. `limit` is kept within 1 and `MAX_PAGE`.
 
@@ -200,6 +206,14 @@ class Index:
             except (sqlite3.Error, ValueError, OverflowError) as error:
                 with contextlib.suppress(sqlite3.Error, ValueError):
                     await self._connection.rollback()
+                raise await self._settled(_failure(error)) from error
+
+    async def _rewrite(self) -> None:
+        async with self._turn:
+            try:
+                for statement in ("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"):
+                    await self._connection.execute_fetchall(statement)
+            except (sqlite3.Error, ValueError) as error:
                 raise await self._settled(_failure(error)) from error
 
     async def _settled(self, failure: IndexFailed) -> IndexFailed:

@@ -130,6 +130,25 @@ class Layout:
         """Return the file of a workspace's index; another schema version is another file."""
         return self.home / "workspaces" / _workspace(workspace_id) / f"index-v{INDEX_VERSION}.db"
 
+    def workspace_folders(self) -> Iterator[Path]:
+        """Yield the folder of every workspace that was ever served; its name is the workspace's id."""
+        for path in sorted((self.home / "workspaces").glob("*")):
+            if _WORKSPACE_ID.fullmatch(path.name):
+                yield path
+
+    def workspace_lock_path(self, workspace_id: str) -> Path:
+        """Return the lock file of the process that serves a workspace."""
+        return self.home / "workspaces" / _workspace(workspace_id) / "daemon.lock"
+
+    def forget_folder(self, workspace_id: str) -> Path:
+        """Return the folder of the threads that a workspace's index has yet to forget."""
+        return self.home / "workspaces" / _workspace(workspace_id) / "forget"
+
+    @property
+    def purges(self) -> Path:
+        """The folder of removals of threads that were begun."""
+        return self.home / "purges"
+
     @property
     def blobs_path(self) -> Path:
         """The file of kept contents."""

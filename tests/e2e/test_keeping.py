@@ -8,7 +8,7 @@ import pytest
 from resumed.daemon.rpc.client import ConnectionLost
 from resumed.daemon.runtime import state_folder
 from resumed.protocol.errors import ErrorCode, ResumedError
-from resumed.protocol.keeping import ThreadArchiveParams
+from resumed.protocol.keeping import ThreadArchiveParams, ThreadPurgeParams
 from resumed.protocol.sessions import (
     AgentInfo,
     SessionEndParams,
@@ -18,7 +18,8 @@ from resumed.protocol.sessions import (
     TurnStartParams,
 )
 from resumed.protocol.threads import ThreadListParams, ThreadReadParams
-from tests.support.command_line import AS_LEFT, recorded_workspace, run, stopping_daemons
+from tests.support.command_line import AS_LEFT, Terminal, recorded_workspace, run, stopping_daemons
+from tests.support.killed_agent import stream_bytes
 from tests.support.wire import wait_for
 from tests.support.workspace import client, serving
 
@@ -114,3 +115,116 @@ def test_put_away_and_brought_back_from_the_command_line(hermetic_home: Path) ->
         missing = run(workspace, "archive", "nothing of that name")
         assert missing.returncode == 1
         assert "There is no conversation" in missing.stderr
+
+
+def holding(phrase: str) -> list[str]:
+    """The files of the state folder that hold a phrase."""
+    home = state_folder()
+    return [
+        str(path.relative_to(home))
+        for path in sorted(home.rglob("*"))
+        if path.is_file() and phrase.encode() in path.read_bytes()
+    ]
+
+
+@pytest.mark.parametrize(
+    "point", ["purge.begun", "purge.file", "purge.files", "purge.contents", "purge.indexes"]
+)
+async def test_a_daemon_killed_while_it_removes_has_removed_it_at_the_next_start(
+    tmp_path: Path, point: str
+) -> None:
+    with serving(tmp_path) as daemon:
+        thread, other = await played(tmp_path), await played(tmp_path, 1)
+        last = 3 if point == "purge.file" else 1
+        for n in range(1, last + 1):
+            daemon.stop()
+            daemon.start_again(RESUMED_FAILPOINT=f"{point}:{n}")
+            async with client(tmp_path) as connection:
+                with contextlib.suppress(ConnectionLost):
+                    await connection.call("thread/purge", ThreadPurgeParams(thread_id=thread))
+            daemon.wait_ended()
+            daemon.start_again()
+            assert (await listed(tmp_path)).keys() == {other}
+            async with client(tmp_path) as connection:
+                with pytest.raises(ResumedError) as refused:
+                    await connection.call("thread/read", ThreadReadParams(thread=thread))
+            assert refused.value.code is ErrorCode.THREAD_NOT_FOUND
+            assert not list((state_folder() / "purges").iterdir())
+            assert {path.suffix for path in state_folder().rglob(f"*{thread}*")} <= {".lock"}
+            thread = await played(tmp_path)
+
+
+async def test_nothing_of_what_was_removed_is_left_anywhere(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.mkdir()
+    second.mkdir()
+    with serving(second):
+        # An index that nobody serves later.
+        await listed(second)
+    with serving(first) as daemon:
+        thread = await played(first)
+        with serving(second):
+            assert (await listed(second)).keys() == {thread}
+        assert holding(PHRASE)
+        async with client(first) as connection:
+            result = await connection.call("thread/purge", ThreadPurgeParams(thread_id="round"))
+        assert (result.thread_id, result.name, result.files) == (thread, "Round", 3)
+        daemon.stop()
+        assert holding(PHRASE) == []
+        assert holding("Round") == []
+
+
+async def test_another_process_forgets_what_was_removed(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.mkdir()
+    second.mkdir()
+    with serving(first), serving(second) as other:
+        thread, kept = await played(first), await played(first, 1)
+        assert (await listed(second)).keys() == {thread, kept}
+        async with client(first) as connection:
+            await connection.call("thread/purge", ThreadPurgeParams(thread_id=thread))
+        assert (await listed(second)).keys() == {kept}
+        assert (await listed(first)).keys() == {kept}
+        other.stop()
+        assert holding(f"{PHRASE} 1") == []
+
+
+async def test_a_thread_that_its_agent_runs_is_not_removed(tmp_path: Path) -> None:
+    with serving(tmp_path):
+        async with client(tmp_path, name="mender") as agent, client(tmp_path) as other:
+            start = SessionStartParams(agent=AgentInfo(name="mender"), cwd=str(tmp_path))
+            started = await agent.call("session/start", start)
+            before = stream_bytes()
+            with pytest.raises(ResumedError) as refused:
+                await other.call("thread/purge", ThreadPurgeParams(thread_id=started.thread_id))
+            assert refused.value.code is ErrorCode.THREAD_BUSY
+            assert stream_bytes() == before
+
+
+def test_removed_from_the_command_line_after_a_yes(hermetic_home: Path) -> None:
+    with stopping_daemons():
+        workspace = recorded_workspace(hermetic_home)
+        agents = {path: path.read_bytes() for path in (hermetic_home / ".codex").rglob("*.jsonl")}
+        assert run(workspace, "name", AS_LEFT, "Walrus").returncode == 0
+        asked = run(workspace, "purge", "Walrus")
+        assert asked.returncode == 3
+        assert "Say so with --yes. Nothing was removed." in asked.stderr
+        assert "Walrus" in run(workspace, "threads").stdout
+        with Terminal(workspace, "purge", "Walrus") as terminal:
+            terminal.wait_for("Type yes to remove it:")
+            terminal.enter("no")
+            assert terminal.exit_code() == 4
+        assert "Nothing was removed." in terminal.seen
+        with Terminal(workspace, "purge", "Walrus") as terminal:
+            terminal.wait_for("Type yes to remove it:")
+            terminal.enter("yes")
+            assert terminal.exit_code() == 0
+        assert "“Walrus” is removed for good: 1 file" in terminal.seen
+        assert "is listed from it again." in " ".join(terminal.seen.split())
+        shown = run(workspace, "threads").stdout
+        assert "Walrus" not in shown
+        assert AS_LEFT in shown
+        again = run(workspace, "purge", AS_LEFT, "--yes")
+        assert again.returncode == 0
+        assert "Nothing is kept here of" in again.stdout
+        assert {path: path.read_bytes() for path in (hermetic_home / ".codex").rglob("*.jsonl")} == agents

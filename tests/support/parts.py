@@ -50,6 +50,7 @@ async def opened(root: Path, broadcast: Broadcast | None = None) -> AsyncIterato
     workspace = Workspace(str(root), layout, index, broadcast or Hearing(), 0o022)
     try:
         await workspace.begin()
+        await workspace.tidied()
         yield workspace
     finally:
         await workspace.close()
