@@ -30,7 +30,7 @@ _LOG = logging.getLogger(__name__)
 _WRITING = frozenset(
     {"event/append", "turn/start", "turn/complete", "operation/begin", "operation/commit"}
     | {"thread/resume", "thread/name/set", "thread/archive", "thread/unarchive"}
-    | {"thread/purge"}
+    | {"thread/purge", "thread/import"}
 )
 
 

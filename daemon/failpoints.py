@@ -34,6 +34,10 @@ FAILPOINTS: dict[str, str] = {
     "purge.files": "all files of a thread that is being removed are gone, contents and index rows are not",
     "purge.contents": "its contents are gone too",
     "purge.indexes": "everything of it is gone, it is still on record as being removed",
+    "import.contents": "a conversation from a file is checked and its contents are kept, it is not taken in",
+    "import.decided": "a conversation from a file is taken in, none of its streams is in its place",
+    "import.place": "a stream of a conversation from a file is in its place, others are not",
+    "import.placed": "all streams of a conversation from a file are in their places",
     "journal": "a restore is about to write to, or has just written, its journal",
 }
 

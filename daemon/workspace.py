@@ -11,6 +11,8 @@ from resumed.daemon.checker import Checker
 from resumed.daemon.freezing import Freezer
 from resumed.daemon.identity import Identities, IdentityFailed
 from resumed.daemon.keeping.archive import Archive
+from resumed.daemon.keeping.export import Exporter
+from resumed.daemon.keeping.importing import Importer
 from resumed.daemon.keeping.purge import Purger
 from resumed.daemon.leases import Leases
 from resumed.daemon.live import Writing
@@ -79,6 +81,8 @@ class Workspace:
         self.freezer = Freezer(self.threads, self.leases, self.streams, clock)
         self.restorer = Restorer(self.freezer, self.recoverer, observer, tools)
         self.archive = Archive(self.threads, self.leases, store)
+        self.exporter = Exporter(self.threads, store, self.blobs)
+        self.importer = Importer(self.leases, store, self.blobs)
         self.purger = Purger(self.threads, self.leases, store, self.blobs, clock)
         self.leases.settle = self._settle
         self._index = index
@@ -108,6 +112,7 @@ class Workspace:
             await asyncio.to_thread(self._registrations.forget_old)
             await self._begin_run()
             await self.purger.tidy()
+            await self.importer.tidy()
         await self.threads.refresh()
         if not self.layout.read_only:
             self._tidying = asyncio.create_task(self._tidy())
@@ -150,6 +155,7 @@ class Workspace:
             await asyncio.gather(self._tidying, return_exceptions=True)
 
     async def _settle(self, thread_id: str) -> None:
+        await self.importer.tidy()
         await self.purger.finish(thread_id)
         await self.recoverer.recover(thread_id, await self.freezer.agent_active_at(thread_id))
 

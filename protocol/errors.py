@@ -38,6 +38,11 @@ class ErrorCode(enum.IntEnum):
     DRAINING = 1020
     REVISION_STALE = 1021
     RESTORE_UNFINISHED = 1022
+    FILE_REFUSED = 1030
+    NOTHING_KEPT = 1031
+    IMPORT_DAMAGED = 1032
+    IMPORT_NEWER = 1033
+    IMPORT_CONFLICT = 1034
 
     @property
     def kind(self) -> str:

@@ -1,4 +1,4 @@
-"""Keeping conversations: put away, brought back, removed for good."""
+"""Keeping conversations: put away, brought back, removed for good, carried elsewhere."""
 
 from resumed.protocol.restore import Wire
 
@@ -47,3 +47,46 @@ class ThreadPurged(Wire):
     """A thread was removed for good. One that its agent still has a file of is told of again after this."""
 
     thread_id: str
+
+
+class ThreadExportParams(Wire):
+    """`thread_id` is an id, a name, or a unique part of either. `path` is absolute, of the machine where
+    the daemon runs, and outside of its state folder; nothing may be there yet."""
+
+    thread_id: str
+    path: str
+
+
+class ThreadExportResult(Wire):
+    """The file is there, durably: `bytes` long, with this `sha256`. It holds `runs` and `contents`.
+    `missing` counts contents that are not kept any more. `depends_on` names the agent's own file, which
+    is not part of it: take that along, too."""
+
+    thread_id: str
+    name: str
+    path: str
+    bytes: int
+    sha256: str
+    runs: int
+    contents: int
+    missing: int = 0
+    depends_on: str | None = None
+
+
+class ThreadImportParams(Wire):
+    """`path` is absolute, of the machine where the daemon runs."""
+
+    path: str
+
+
+class ThreadImportResult(Wire):
+    """`status` is `imported`, or `present`: all that the file holds is here already, and nothing was
+    changed. `depends_on` names the agent's own file as it was where the thread comes from."""
+
+    thread_id: str
+    name: str
+    status: str
+    runs: int
+    contents: int
+    missing: int = 0
+    depends_on: str | None = None

@@ -74,6 +74,20 @@ METHODS: tuple[Method, ...] = (
         "thread_id",
         "Remove for good what is kept of a thread here; never an agent's own files.",
     ),
+    _request(
+        "thread/export",
+        keeping.ThreadExportParams,
+        keeping.ThreadExportResult,
+        "thread_id",
+        "Write all that is kept of a thread into one file.",
+    ),
+    _request(
+        "thread/import",
+        keeping.ThreadImportParams,
+        keeping.ThreadImportResult,
+        None,
+        "Take in a thread from such a file, also from another machine.",
+    ),
     _request("thread/resume", resume.ThreadResumeParams, restore.RestoreReport, None, "The ordered restore."),
     _request("drift/check", resume.DriftCheckParams, resume.DriftCheckResult, None, "What changed since."),
     _request(

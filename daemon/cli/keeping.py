@@ -1,8 +1,10 @@
-"""What `archive`, `unarchive` and their like say when they are done."""
+"""What `archive`, `unarchive`, `export` and `import` say when they are done."""
 
-from resumed.daemon.cli.paper import DONE, QUIET, Line
+from collections.abc import Iterable
+
+from resumed.daemon.cli.paper import CARE, DONE, QUIET, Line
 from resumed.daemon.cli.words import Reader, typed
-from resumed.protocol.keeping import ThreadArchiveResult
+from resumed.protocol.keeping import ThreadArchiveResult, ThreadExportResult, ThreadImportResult
 
 
 def moved_lines(result: ThreadArchiveResult, reader: Reader) -> list[Line]:
@@ -21,3 +23,34 @@ def moved_lines(result: ThreadArchiveResult, reader: Reader) -> list[Line]:
         kept = f"The agent's own file {reader.path(result.depends_on)} stays where it is."
         lines.insert(1, Line("  ", kept))
     return lines
+
+
+def exported_lines(result: ThreadExportResult, reader: Reader) -> Iterable[Line]:
+    """A conversation was written into a file."""
+    yield Line(f"{DONE} ", f"“{result.name}” is in {reader.path(result.path)}: {result.bytes:,} bytes.")
+    yield Line("  ", f"It holds {_held(result.runs, result.contents)}. To take it in elsewhere:")
+    yield Line("  ", typed("resumed", "import", result.path), copied=True)
+    if result.missing:
+        yield Line(f"{CARE} ", f"{result.missing} contents that it names are not kept any more.")
+    if result.depends_on is not None:
+        path = reader.path(result.depends_on)
+        yield Line(f"{CARE} ", f"What was said is in the agent's own file {path}: take that along, too.")
+
+
+def imported_lines(result: ThreadImportResult) -> Iterable[Line]:
+    """A conversation was taken in from a file, or was here already."""
+    if result.status == "present":
+        yield Line(f"{QUIET} ", f"“{result.name}” is here already, with all that the file holds.")
+        return
+    yield Line(f"{DONE} ", f"“{result.name}” is here now: {_held(result.runs, result.contents)}.")
+    yield Line("  ", "resumed threads --all lists it, wherever it ran. To look at it:")
+    yield Line("  ", typed("resumed", "show", result.name), copied=True)
+    if result.missing:
+        yield Line(f"{CARE} ", f"{result.missing} contents that it names were not kept where it comes from.")
+    if result.depends_on is not None:
+        yield Line(f"{CARE} ", f"What was said was in the agent's own file there: {result.depends_on}.")
+
+
+def _held(runs: int, contents: int) -> str:
+    of_runs = f"{runs} run{'s' if runs != 1 else ''}"
+    return f"{of_runs}, {contents} kept contents" if contents else of_runs

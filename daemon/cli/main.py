@@ -242,6 +242,34 @@ def purge(ctx: click.Context, thread: str, sure: bool, as_json: bool, root: Path
 
 
 @main.command()
+@thread_argument
+@click.option("--to", "target", required=True, metavar="FILE", help="The new file to write.")
+@json_option
+@workspace_option
+def export(thread: str, target: str, as_json: bool, root: Path) -> None:
+    """Write all that is kept of a conversation into one file, to be taken to another machine."""
+    from resumed.daemon.cli.keeping import exported_lines
+    from resumed.protocol.keeping import ThreadExportParams
+
+    params = ThreadExportParams(thread_id=thread, path=os.path.abspath(target))
+    reply = _call(root, "thread/export", params)
+    _print(reply, as_json, _paper(), lambda: exported_lines(reply.value, _reader()))
+
+
+@main.command("import")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False))
+@json_option
+@workspace_option
+def take_in(file: str, as_json: bool, root: Path) -> None:
+    """Take in a conversation from a FILE that export wrote, also on another machine."""
+    from resumed.daemon.cli.keeping import imported_lines
+    from resumed.protocol.keeping import ThreadImportParams
+
+    reply = _call(root, "thread/import", ThreadImportParams(path=os.path.abspath(file)))
+    _print(reply, as_json, _paper(), lambda: imported_lines(reply.value))
+
+
+@main.command()
 @json_option
 @workspace_option
 def status(as_json: bool, root: Path) -> None:

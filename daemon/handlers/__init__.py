@@ -15,6 +15,8 @@ HANDLERS: dict[str, WorkspaceHandler] = {
     "thread/archive": keeping.thread_archive,
     "thread/unarchive": keeping.thread_unarchive,
     "thread/purge": keeping.thread_purge,
+    "thread/export": keeping.thread_export,
+    "thread/import": keeping.thread_import,
     "thread/resume": resuming.thread_resume,
     "drift/check": resuming.drift_check,
     "session/start": sessions.session_start,

@@ -6,6 +6,10 @@ from resumed.daemon.workspace import Workspace
 from resumed.protocol.keeping import (
     ThreadArchiveParams,
     ThreadArchiveResult,
+    ThreadExportParams,
+    ThreadExportResult,
+    ThreadImportParams,
+    ThreadImportResult,
     ThreadPurged,
     ThreadPurgeParams,
     ThreadPurgeResult,
@@ -31,6 +35,22 @@ async def thread_purge(workspace: Workspace, client: Client, params: ThreadPurge
     result = await workspace.purger.purge(params.thread_id, client.info)
     workspace.broadcast("thread/purged", ThreadPurged(thread_id=result.thread_id))
     await workspace.threads.look_again()
+    return result
+
+
+async def thread_export(
+    workspace: Workspace, client: Client, params: ThreadExportParams
+) -> ThreadExportResult:
+    """Write a thread into a file."""
+    return await workspace.exporter.export(params.thread_id, params.path)
+
+
+async def thread_import(
+    workspace: Workspace, client: Client, params: ThreadImportParams
+) -> ThreadImportResult:
+    """Take in a thread from a file."""
+    result = await workspace.importer.take_in(params.path, client.info)
+    await refresh_row(workspace.threads, result.thread_id)
     return result
 
 

@@ -150,6 +150,16 @@ class Layout:
         return self.home / "purges"
 
     @property
+    def importing(self) -> Path:
+        """The folder of a conversation that is being taken in from a file."""
+        return self.home / "importing"
+
+    @property
+    def importing_lock_path(self) -> Path:
+        """The lock file that lets one process at a time take in conversations."""
+        return self.home / "locks" / "importing.lock"
+
+    @property
     def blobs_path(self) -> Path:
         """The file of kept contents."""
         return self.home / "blobs.db"

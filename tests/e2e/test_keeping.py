@@ -8,7 +8,12 @@ import pytest
 from resumed.daemon.rpc.client import ConnectionLost
 from resumed.daemon.runtime import state_folder
 from resumed.protocol.errors import ErrorCode, ResumedError
-from resumed.protocol.keeping import ThreadArchiveParams, ThreadPurgeParams
+from resumed.protocol.keeping import (
+    ThreadArchiveParams,
+    ThreadExportParams,
+    ThreadImportParams,
+    ThreadPurgeParams,
+)
 from resumed.protocol.sessions import (
     AgentInfo,
     SessionEndParams,
@@ -228,3 +233,66 @@ def test_removed_from_the_command_line_after_a_yes(hermetic_home: Path) -> None:
         assert again.returncode == 0
         assert "Nothing is kept here of" in again.stdout
         assert {path: path.read_bytes() for path in (hermetic_home / ".codex").rglob("*.jsonl")} == agents
+
+
+def own_streams() -> dict[str, bytes]:
+    """The files of threads and runs, by name."""
+    return {Path(name).name: data for name, data in stream_bytes().items() if "worktrees" not in name}
+
+
+@pytest.mark.parametrize(
+    ("point", "most"),
+    [("import.contents", 1), ("import.decided", 1), ("import.place", 3), ("import.placed", 1)],
+)
+async def test_a_daemon_killed_while_it_takes_in_has_taken_in_all_of_it_or_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, point: str, most: int
+) -> None:
+    work, target = tmp_path / "work", tmp_path / "round.tar.zst"
+    work.mkdir()
+    with serving(work):
+        thread = await played(work)
+        async with client(work) as connection:
+            await connection.call("thread/export", ThreadExportParams(thread_id=thread, path=str(target)))
+        sent = own_streams()
+    for n in range(1, most + 1):
+        monkeypatch.setenv("RESUMED_HOME", str(tmp_path / f"elsewhere {n}"))
+        with serving(work, RESUMED_FAILPOINT=f"{point}:{n}") as daemon:
+            async with client(work) as connection:
+                with pytest.raises(ConnectionLost):
+                    await connection.call("thread/import", ThreadImportParams(path=str(target)))
+            daemon.wait_ended()
+            daemon.start_again()
+            taken_in = {thread: ("Round", 2, False)} if point != "import.contents" else {}
+            assert await listed(work) == taken_in
+            assert not list((state_folder() / "importing").iterdir())
+            async with client(work) as connection:
+                again = await connection.call("thread/import", ThreadImportParams(path=str(target)))
+            assert again.status == ("present" if taken_in else "imported")
+            found = {
+                Path(name).name: data for name, data in stream_bytes().items() if "worktrees" not in name
+            }
+            assert found == sent
+
+
+def test_carried_to_another_machine_from_the_command_line(
+    hermetic_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with stopping_daemons():
+        workspace = recorded_workspace(hermetic_home)
+        assert run(workspace, "name", AS_LEFT, "Walrus").returncode == 0
+        target = hermetic_home / "walrus.tar.zst"
+        done = run(workspace, "export", "Walrus", "--to", "../../walrus.tar.zst")
+        assert done.returncode == 0, done.stderr
+        assert "“Walrus” is in ~/walrus.tar.zst" in done.stdout
+        assert "take that along, too" in " ".join(done.stdout.split())
+        assert "exists already" in run(workspace, "export", "Walrus", "--to", str(target)).stderr
+        assert "is here already" in run(workspace, "import", str(target)).stdout
+        monkeypatch.setenv("RESUMED_HOME", str(hermetic_home / "elsewhere"))
+        done = run(workspace, "import", "../../walrus.tar.zst")
+        assert done.returncode == 0, done.stderr
+        assert "“Walrus” is here now" in done.stdout
+        assert "Walrus" in run(workspace, "threads").stdout
+        target.write_bytes(target.read_bytes()[:-1])
+        refused = run(workspace, "import", str(target))
+        assert refused.returncode == 1
+        assert "its end is missing" in refused.stderr

@@ -8,7 +8,7 @@ from resumed.daemon.cli.main import main
 from resumed.daemon.version import VERSION
 
 COMMANDS = (
-    *("threads", "show", "check", "resume", "name", "archive", "unarchive", "purge"),
+    *("threads", "show", "check", "resume", "name", "archive", "unarchive", "purge", "export", "import"),
     *("status", "serve", "connect"),
 )
 
