@@ -270,13 +270,39 @@ def take_in(file: str, as_json: bool, root: Path) -> None:
 
 
 @main.command()
+@click.option("--repair", is_flag=True, help="Mend what loses no byte.")
+@json_option
+@click.pass_context
+def doctor(ctx: click.Context, repair: bool, as_json: bool) -> None:
+    """Check all that is kept, without the background process and without writing; exit status 4 when
+    something needs you."""
+    from resumed.daemon.cli.examining import examination_lines, examination_text
+    from resumed.daemon.cli.failures import Exit
+    from resumed.daemon.keeping.doctor import examine, mend
+    from resumed.daemon.runtime import state_folder
+
+    found = examine(state_folder())
+    found = mend(found) if repair else found
+    paper = _paper()
+    if as_json:
+        paper.stream.write(examination_text(found) + "\n")
+    else:
+        paper.show(examination_lines(found, _reader()))
+    ctx.exit(Exit.DONE if found.is_sound else Exit.NOT_WHOLE)
+
+
+@main.command()
+@click.option("--privacy", is_flag=True, help="What is kept, where, how large, how long, and what leaves.")
 @json_option
 @workspace_option
-def status(as_json: bool, root: Path) -> None:
+def status(privacy: bool, as_json: bool, root: Path) -> None:
     """Show the background process in figures."""
     from resumed.daemon.cli.showing import status_lines
     from resumed.protocol.daemon import StatusParams
 
+    if privacy:
+        _privacy(as_json)
+        return
     reply = _call(root, "daemon/status", StatusParams())
     _print(reply, as_json, _paper(), lambda: status_lines(reply.value, _reader()))
 
@@ -302,6 +328,18 @@ def connect(ctx: click.Context, stdio: bool, root: Path) -> None:
     from resumed.daemon.connect import bridge_stdio
 
     ctx.exit(bridge_stdio(root))
+
+
+def _privacy(as_json: bool) -> None:
+    from resumed.daemon.cli.privacy import privacy_lines, privacy_text
+    from resumed.daemon.keeping.privacy import inventory
+    from resumed.daemon.runtime import runtime_folder, state_folder
+
+    paper, kept = _paper(), inventory(state_folder(), runtime_folder())
+    if as_json:
+        paper.stream.write(privacy_text(kept) + "\n")
+    else:
+        paper.show(privacy_lines(kept, _reader()))
 
 
 def _move(root: Path, method: str, thread: str, as_json: bool) -> None:

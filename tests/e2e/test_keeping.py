@@ -1,10 +1,12 @@
 """Conversations as a whole, from the command line and over the wire, with the daemon killed on the way."""
 
 import contextlib
+import json
 from pathlib import Path
 
 import pytest
 
+from resumed.daemon.keeping.doctor import examine
 from resumed.daemon.rpc.client import ConnectionLost
 from resumed.daemon.runtime import state_folder
 from resumed.protocol.errors import ErrorCode, ResumedError
@@ -296,3 +298,35 @@ def test_carried_to_another_machine_from_the_command_line(
         refused = run(workspace, "import", str(target))
         assert refused.returncode == 1
         assert "its end is missing" in refused.stderr
+
+
+def test_examined_and_mended_from_the_command_line(hermetic_home: Path) -> None:
+    with stopping_daemons():
+        workspace = recorded_workspace(hermetic_home)
+        assert run(workspace, "name", AS_LEFT, "Walrus").returncode == 0
+        whole = run(workspace, "doctor")
+        assert whole.returncode == 0
+        assert "need you" not in whole.stdout
+        (thread,) = (state_folder() / "threads").iterdir()
+        thread.chmod(0o644)
+        found = run(workspace, "doctor")
+        assert found.returncode == 4
+        assert "[mode.file]" in found.stdout
+        assert json.loads(run(workspace, "doctor", "--json").stdout)["isSound"] is False
+        mended = run(workspace, "doctor", "--repair")
+        assert mended.returncode == 0
+        assert "Repaired." in mended.stdout
+        assert thread.stat().st_mode & 0o777 == 0o600
+        shown = run(workspace, "status", "--privacy")
+        assert shown.stdout.startswith("✓ Leaves this machine: nothing.")
+        told = json.loads(run(workspace, "status", "--privacy", "--json").stdout)
+        assert (told["leaves"], told["kept"][0]["files"]) == ([], 1)
+
+
+async def test_a_folder_is_examined_while_processes_are_at_work(tmp_path: Path) -> None:
+    with serving(tmp_path):
+        await played(tmp_path)
+        async with client(tmp_path, name="mender") as agent:
+            start = SessionStartParams(agent=AgentInfo(name="mender"), cwd=str(tmp_path))
+            await agent.call("session/start", start)
+            assert {finding.kind for finding in examine(state_folder()).findings} <= {"index.behind"}

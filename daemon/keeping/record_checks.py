@@ -1,0 +1,133 @@
+"""Checks of every record: each line, each file, and whether what belongs together is there.
+
+Read-only. Blocks. Of a record that somebody is writing, the end is not judged.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from resumed.daemon.keeping.belongings import FOREIGN
+from resumed.daemon.keeping.findings import Finding
+from resumed.daemon.scanning import thread_of
+from resumed.daemon.storage import disk
+from resumed.daemon.storage.damage import Damage
+from resumed.daemon.storage.layout import STREAM_KINDS, Layout
+from resumed.daemon.storage.quarantine import is_copied
+from resumed.daemon.storage.reader import Reading
+from resumed.daemon.storage.segments import segment_files, segment_path
+from resumed.restore.events import SCHEMA_VERSION
+from resumed.restore.events.session import EntryAdded, OperationBegun, SessionEnded, TurnStarted
+from resumed.restore.events.thread import SessionLinked
+
+_KINDS = {
+    "firstLine": "record.firstLine",
+    "badLine": "record.badLine",
+    "gap": "record.missing",
+    "duplicate": "record.order",
+    "chain": "record.segment",
+}
+_GOING_ON = (EntryAdded, OperationBegun, SessionEnded, TurnStarted)
+
+
+class Seen(msgspec.Struct, kw_only=True):
+    """What was seen of all records: the contents that they name, which runs threads link, whose runs are
+    there."""
+
+    contents: set[str] = set()
+    links: dict[str, set[str]] = {}
+    runs: dict[str, str] = {}
+
+
+def records(layout: Layout, seen: Seen) -> Iterator[Finding]:
+    """Read every record of the folder."""
+    read: set[Path] = set()
+    for kind in STREAM_KINDS:
+        first: dict[str, Path] = {}
+        for stream, path in layout.first_files(kind):
+            if stream in first:
+                sentence = "The same run is in two places: it was on its way from one to the other."
+                yield Finding(kind="record.twoPlaces", path=str(path), sentence=sentence, stream=stream)
+                read.update(file.path for file in segment_files(path))
+                continue
+            first[stream] = path
+            yield from _record(layout, stream, path, seen, read)
+    yield from _orphans(layout, read)
+    yield from _related(layout, seen)
+
+
+def _record(layout: Layout, stream: str, path: Path, seen: Seen, read: set[Path]) -> Iterator[Finding]:
+    try:
+        reading = Reading(path)
+        files = {file.path.name: file for file in reading.files}
+        read.update(file.path for file in files.values())
+        for event in reading:
+            seen.contents.update(event.blobs)
+            match event.payload:
+                case SessionLinked(session_id=session) if event.src.ref != FOREIGN:
+                    seen.links.setdefault(stream.partition(":")[2], set()).add(session)
+    except OSError as error:
+        read.add(path)
+        sentence = f"It can't be read: {error.strerror or error}."
+        yield Finding(kind="record.unreadable", path=str(path), sentence=sentence, stream=stream)
+        return
+    if stream.startswith("session:"):
+        seen.runs[stream.partition(":")[2]] = thread_of(path)
+    newest = max(file.version for file in files.values())
+    if newest > SCHEMA_VERSION:
+        sentence = f"It was written by a newer version (schema {newest})."
+        yield Finding(kind="record.newer", path=str(path), sentence=sentence, stream=stream)
+    for damage in reading.damage:
+        file = files[damage.file]
+        kind = "record.segment" if _at_head(damage, file.number) else _KINDS[damage.kind]
+        where = f"{damage.sentence} (at byte {damage.offset})"
+        yield Finding(kind=kind, path=str(file.path), sentence=where, stream=stream)
+    if disk.is_locked(layout.stream_lock_path(stream)):
+        return
+    for loose in reading.trailing:
+        source = files[loose.file].path
+        if loose.torn and not is_copied(layout.quarantine, loose):
+            sentence = f"Its last line is cut off after {loose.length} bytes."
+            yield Finding(kind="record.tornTail", path=str(source), sentence=sentence, stream=stream)
+    if not reading.seq and not any(file.path.stat().st_size for file in files.values()):
+        sentence = "It is empty: it was made, and nothing was written."
+        yield Finding(kind="record.empty", path=str(path), sentence=sentence, stream=stream)
+
+
+def _at_head(damage: Damage, number: int) -> bool:
+    """Whether events are missing right before a later file of a record."""
+    return damage.kind == "gap" and number > 0 and damage.offset == 0
+
+
+def _orphans(layout: Layout, read: set[Path]) -> Iterator[Finding]:
+    for path in sorted(layout.stream_files()):
+        if path.name.startswith(".") or path in read or not path.exists():
+            continue
+        first = segment_path(path.with_name(path.name.split(".")[0] + ".jsonl"), 0)
+        sentence = f"It continues {first.name}, which is not there."
+        if first.exists():
+            sentence = "It has the name of no record of ours."
+        yield Finding(kind="record.orphan", path=str(path), sentence=sentence)
+
+
+def _related(layout: Layout, seen: Seen) -> Iterator[Finding]:
+    for thread, sessions in seen.links.items():
+        for session in sorted(sessions - seen.runs.keys()):
+            if layout.find_stream(f"session:{session}") is None:
+                sentence = f"It has a run {session} whose record is gone."
+                yield Finding(kind="run.missing", path=str(layout.thread_path(thread)), sentence=sentence)
+    # A run that was on its way to a conversation when its start was cut off is the first of none.
+    resumed = {thread for session, thread in seen.runs.items() if thread and _went_on(layout, session)}
+    for thread in sorted(resumed):
+        if layout.find_stream(f"thread:{thread}") is None:
+            path = layout.thread_path(thread)
+            yield Finding(
+                kind="thread.missing", path=str(path), sentence="It is gone, and runs of it are there."
+            )
+
+
+def _went_on(layout: Layout, session: str) -> bool:
+    """Whether more is on record of a run than that it was started."""
+    first = layout.find_stream(f"session:{session}")
+    return first is not None and any(isinstance(event.payload, _GOING_ON) for event in Reading(first))
