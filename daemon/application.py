@@ -5,10 +5,12 @@ It is imported only after the socket answers, so that a client never waits for a
 
 import asyncio
 import contextlib
+import dataclasses
 import functools
 import logging
 import os
 import tempfile
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ from resumed.daemon.refusals import refusal_of
 from resumed.daemon.rpc.application import Broadcast, Handler, StatusFields
 from resumed.daemon.rpc.connection import Client
 from resumed.daemon.runtime import state_folder, workspace_id
-from resumed.daemon.storage import disk
+from resumed.daemon.storage import disk, purges
 from resumed.daemon.storage.errors import StateGone, StorageError, StorageFailed
 from resumed.daemon.storage.index import Index
 from resumed.daemon.storage.layout import Layout
@@ -26,6 +28,12 @@ from resumed.daemon.workspace import Workspace
 from resumed.protocol.errors import ErrorCode, ResumedError
 from resumed.protocol.restore import Wire
 
+SERVED_ELSEWHERE = (
+    "Another process serves this workspace, from another runtime folder; here it can only be read."
+    " To write here, stop that one, or use its RESUMED_RUNTIME."
+)
+_REMOVAL_SECONDS = 10.0
+_POLL_SECONDS = 0.02
 _LOG = logging.getLogger(__name__)
 _WRITING = frozenset(
     {"event/append", "turn/start", "turn/complete", "operation/begin", "operation/commit"}
@@ -93,7 +101,8 @@ async def open_application(root: str, broadcast: Broadcast, users_umask: int) ->
     layout = await asyncio.to_thread(Layout.open, state_folder())
     held = contextlib.ExitStack()
     try:
-        path = await asyncio.to_thread(_claimed_index, layout, workspace_id(os.fsencode(root)), held)
+        claim = functools.partial(_claimed, layout, workspace_id(os.fsencode(root)), held)
+        layout, path = await asyncio.to_thread(claim)
         index, note = await Index.open(path)
     except BaseException:
         held.close()
@@ -111,20 +120,27 @@ async def open_application(root: str, broadcast: Broadcast, users_umask: int) ->
     return application
 
 
-def _claimed_index(layout: Layout, identifier: str, held: contextlib.ExitStack) -> Path:
-    """Where the index is: in the state folder, locked; in a folder of its own when that may not be written.
+def _claimed(layout: Layout, identifier: str, held: contextlib.ExitStack) -> tuple[Layout, Path]:
+    """The state folder as this process may use it, and where its index is: in there, locked; in a folder of
+    its own when nothing may be written, for example since another process serves the workspace.
 
     The socket's own lock is in the runtime folder, where another environment's daemon would not meet it."""
-    if layout.read_only:
-        return Path(held.enter_context(tempfile.TemporaryDirectory(prefix="resumed-"))) / "index.db"
-    path = Path(layout.index_path(identifier))
-    disk.make_folder(path.parent)
-    lock = disk.lock(layout.workspace_lock_path(identifier))
-    if lock is None:
-        raise ResumedError(
-            ErrorCode.WORKSPACE_REFUSED,
-            "Another daemon serves this workspace from another runtime folder.",
-            "Stop it, or use its RESUMED_RUNTIME.",
-        )
-    held.callback(os.close, lock)
-    return path
+    if not layout.read_only:
+        path = layout.index_path(identifier)
+        disk.make_folder(path.parent)
+        lock = _lock(layout, identifier)
+        if lock is not None:
+            held.callback(os.close, lock)
+            return layout, path
+        layout = dataclasses.replace(layout, read_only=True, reason=SERVED_ELSEWHERE)
+    return layout, Path(held.enter_context(tempfile.TemporaryDirectory(prefix="resumed-"))) / "index.db"
+
+
+def _lock(layout: Layout, identifier: str) -> int | None:
+    """Take the workspace's lock. Who removes a conversation for good holds it for a moment."""
+    end = time.monotonic() + _REMOVAL_SECONDS
+    while True:
+        lock = disk.lock(layout.workspace_lock_path(identifier))
+        if lock is not None or time.monotonic() > end or not purges.all_begun(layout):
+            return lock
+        time.sleep(_POLL_SECONDS)

@@ -14,8 +14,7 @@ class Holders:
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
-        boot, namespace, _, started = processes.owner().split(":")
-        self._process = (boot, namespace, started)
+        self._owner = processes.owner()
 
     def anybody(self, thread_id: str) -> bool:
         """Whether anybody holds the thread, this daemon included."""
@@ -24,6 +23,4 @@ class Holders:
     def elsewhere(self, thread_id: str) -> bool:
         """Whether another process holds the thread."""
         holder = holder_of(self._layout, thread_id)
-        if holder is None:
-            return False
-        return (holder.boot_id, holder.pid_namespace, holder.process_started_at) != self._process
+        return holder is not None and holder.owner != self._owner

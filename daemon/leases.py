@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 from resumed.daemon.ports import processes
@@ -22,7 +23,8 @@ Settle = Callable[[str], Awaitable[None]]
 
 class Leases:
     """Takes and gives back leases of threads. `count` is how many are held here now. `settle` brings a
-    thread whose lease was taken into order (a restore that was killed) before it is written to."""
+    thread whose lease was taken into order (a restore that was killed) before it is written to. `socket`
+    is where others may ask this daemon to let one go."""
 
     def __init__(self, layout: Layout, clock: Clock) -> None:
         self.count = 0
@@ -30,6 +32,7 @@ class Leases:
         self._clock = clock
         self._turns = KeyedQueues()
         self.settle: Settle = _nothing_to_settle
+        self.socket = ""
 
     async def take(self, thread_id: str, client: ClientInfo) -> Lease:
         """Take the lease for a client. Raises `ResumedError` `threadBusy`, naming the holder.
@@ -54,6 +57,7 @@ class Leases:
                 f"This conversation is open elsewhere: {taken.name or 'another program'}.",
                 "Two at once would overwrite each other. Go there, or close it there first.",
                 holder=Holder(name=taken.name, pid=taken.pid, since=taken.since),
+                ways=("thread/release",),
             )
         self.count += 1
         return taken
@@ -101,14 +105,12 @@ class Leases:
                 await uninterrupted(streams.release(stream))
 
     def _holder(self, client: ClientInfo) -> LeaseHolder:
-        boot_id, namespace, pid, started = processes.owner().split(":")
         return LeaseHolder(
             name=client.name,
-            pid=client.pid or int(pid),
+            pid=client.pid or os.getpid(),
             since=self._clock.now(),
-            boot_id=boot_id,
-            pid_namespace=namespace,
-            process_started_at=started,
+            owner=processes.owner(),
+            socket=self.socket,
         )
 
 

@@ -4,6 +4,7 @@ Only the lock counts. What the file says about the holder is a hint for people, 
 killed process left is free.
 """
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -18,16 +19,15 @@ _LOOKERS = 100
 
 
 class LeaseHolder(msgspec.Struct, frozen=True, kw_only=True):
-    """Who holds a thread: the client's own name, its process, and since when (RFC 3339, UTC).
-
-    `boot_id`, `pid_namespace`, `pid` and `process_started_at` together name one process for ever."""
+    """Who holds a thread: the client's own name, its process, and since when (RFC 3339, UTC). `owner` names
+    the process that has the lock, for ever (boot id, pid namespace, pid and start time, with colons);
+    `socket` is where it listens, to be asked whether it lets go."""
 
     name: str
     pid: int
     since: str
-    boot_id: str = ""
-    pid_namespace: str = ""
-    process_started_at: str = ""
+    owner: str = ""
+    socket: str = ""
 
 
 UNKNOWN_HOLDER = LeaseHolder(name="unknown", pid=0, since="")
@@ -43,6 +43,9 @@ class Lease:
     def release(self) -> None:
         """Give the thread free; further calls do nothing."""
         if self._descriptor is not None:
+            # Whoever looks before the next holder has said who it is must not take it for this one.
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._descriptor, 0)
             os.close(self._descriptor)
             self._descriptor = None
 

@@ -30,7 +30,7 @@ async def test_the_second_is_told_who_holds_it() -> None:
     holder = refused.value.data.holder
     assert holder is not None
     assert (holder.name, holder.pid, holder.since) == ("editor", 4711, lease.holder.since)
-    assert refused.value.data.ways == ()
+    assert refused.value.data.ways == ("thread/release",)
     assert leases.count == 1
 
 

@@ -65,6 +65,24 @@ def git_calls(tree: ast.AST) -> list[int]:
     return lines
 
 
+def forks(tree: ast.AST) -> list[int]:
+    """The lines that fork this process, or may."""
+    return [node.lineno for node in ast.walk(tree) if isinstance(node, ast.Call) and _forks(node)]
+
+
+def _forks(call: ast.Call) -> bool:
+    match call.func, _name(call.func):
+        case ast.Attribute(value=ast.Name(id="os" | "pty")), "fork" | "forkpty":
+            return True
+        case ast.Attribute(value=ast.Name(id="multiprocessing")), "Process" | "Pool":
+            return True
+        case _, "get_context" | "set_start_method":
+            return not any(isinstance(given, ast.Constant) and given.value == "spawn" for given in call.args)
+        case _, "ProcessPoolExecutor":
+            return not any(keyword.arg == "mp_context" for keyword in call.keywords)
+    return False
+
+
 def _name(function: ast.expr) -> str:
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
@@ -111,6 +129,32 @@ def test_no_module_imports_by_a_bare_folder_name() -> None:
         if name.split(".")[0] in ("protocol", "restore", "daemon")
     ]
     assert not found, "\n".join(found)
+
+
+def test_no_process_of_ours_is_forked() -> None:
+    """A fork would keep our locks: a thread would be held after we are gone."""
+    found = [f"{relative(path)}:{line}" for path in modules() for line in forks(syntax(path))]
+    assert not found, "start a program, or a worker of multiprocessing's spawn context:\n" + "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "os.fork()",
+        "multiprocessing.get_context('fork')",
+        "multiprocessing.Process(target=f)",
+        "ProcessPoolExecutor(2)",
+    ],
+)
+def test_a_fork_is_seen(code: str) -> None:
+    assert forks(ast.parse(code))
+
+
+@pytest.mark.parametrize(
+    "code", ["get_context('spawn').Process(target=f)", "ProcessPoolExecutor(2, mp_context=spawned)"]
+)
+def test_a_spawned_worker_is_no_fork(code: str) -> None:
+    assert not forks(ast.parse(code))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -17,21 +18,28 @@ from resumed.protocol.ids import InvalidId
 from tests.support.streams import THREAD_ID, program_environment
 
 HOLDER = LeaseHolder(
-    name="VS Code", pid=4711, since="2026-01-02T03:04:05.000Z", boot_id="b", pid_namespace="4026531836"
+    name="VS Code", pid=4711, since="2026-01-02T03:04:05.000Z", owner="boot:4026531836:4712:7", socket="/s"
 )
 
 PROGRAM = """
-import os, pathlib, sys
+import multiprocessing, os, pathlib, subprocess, sys, time
 from resumed.daemon.storage.layout import Layout
 from resumed.daemon.storage.lease import LeaseHolder, acquire
 holder = LeaseHolder(name="the other one", pid=os.getpid(), since="then")
-print(type(acquire(Layout.open(pathlib.Path(sys.argv[1])), sys.argv[2], holder)).__name__, flush=True)
+held = acquire(Layout.open(pathlib.Path(sys.argv[1])), sys.argv[2], holder)
+print(type(held).__name__, flush=True)
+if sys.argv[3]:
+    child = eval(sys.argv[3])
+    if hasattr(child, "start"):
+        child.start()
+    print(child.pid, flush=True)
 sys.stdin.read()
 """
 
 
-def other_process(home: Path) -> "subprocess.Popen[bytes]":
-    command = [sys.executable, "-c", PROGRAM, str(home), THREAD_ID]
+def other_process(home: Path, child: str = "") -> "subprocess.Popen[bytes]":
+    """A process that takes the lease, says what it got, and starts this child, whose id it says too."""
+    command = [sys.executable, "-c", PROGRAM, str(home), THREAD_ID, child]
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=program_environment())
 
 
@@ -61,6 +69,51 @@ def test_another_process_is_busy_and_a_killed_one_is_gone(tmp_path: Path) -> Non
     assert isinstance(held, Lease)
     with other_process(layout.home) as other:
         assert other.communicate()[0] == b"LeaseHolder\n"
+    held.release()
+
+
+def test_one_that_was_given_back_names_nobody(tmp_path: Path) -> None:
+    layout = Layout.open(tmp_path / "state")
+    held = acquire(layout, THREAD_ID, HOLDER)
+    assert isinstance(held, Lease)
+    held.release()
+    assert layout.lease_path(THREAD_ID).read_bytes() == b""
+    # As another process that has locked it and not said so yet.
+    locked = disk.lock(layout.lease_path(THREAD_ID))
+    assert locked is not None
+    assert holder_of(layout, THREAD_ID) == UNKNOWN_HOLDER
+    os.close(locked)
+
+
+def test_what_its_holder_started_does_not_hold_it_on(tmp_path: Path) -> None:
+    layout = Layout.open(tmp_path / "state")
+    with other_process(layout.home, "subprocess.Popen([sys.executable, '-c', 'input()'])") as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"Lease\n"
+        child = int(other.stdout.readline())
+        assert isinstance(acquire(layout, THREAD_ID, HOLDER), LeaseHolder)
+        other.kill()
+        other.wait()
+        held = acquire(layout, THREAD_ID, HOLDER)
+        os.kill(child, 0)
+        os.kill(child, signal.SIGKILL)
+    assert isinstance(held, Lease)
+    held.release()
+
+
+def test_a_worker_that_is_spawned_does_not_hold_it_on(tmp_path: Path) -> None:
+    layout = Layout.open(tmp_path / "state")
+    worker = "multiprocessing.get_context('spawn').Process(target=time.sleep, args=(3600,))"
+    with other_process(layout.home, worker) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"Lease\n"
+        child = int(other.stdout.readline())
+        other.kill()
+        other.wait()
+        held = acquire(layout, THREAD_ID, HOLDER)
+        os.kill(child, 0)
+        os.kill(child, signal.SIGKILL)
+    assert isinstance(held, Lease)
     held.release()
 
 
