@@ -19,7 +19,7 @@ from resumed.daemon.handlers import HANDLERS
 from resumed.daemon.refusals import refusal_of
 from resumed.daemon.rpc.application import Broadcast, Handler, StatusFields
 from resumed.daemon.rpc.connection import Client
-from resumed.daemon.runtime import state_folder, workspace_id
+from resumed.daemon.runtime import place_of, state_folder, workspace_id
 from resumed.daemon.storage import disk, purges
 from resumed.daemon.storage.errors import StateGone, StorageError, StorageFailed
 from resumed.daemon.storage.index import Index
@@ -108,6 +108,7 @@ async def open_application(root: str, broadcast: Broadcast, users_umask: int) ->
         held.close()
         raise
     workspace = Workspace(root, layout, index, broadcast, users_umask)
+    workspace.leases.socket = str(place_of(Path(root)).socket)
     for sentence in (note, layout.reason if layout.read_only else None):
         if sentence:
             workspace.threads.notes[sentence] = None

@@ -55,7 +55,8 @@ class Leases:
             raise ResumedError(
                 ErrorCode.THREAD_BUSY,
                 f"This conversation is open elsewhere: {taken.name or 'another program'}.",
-                "Two at once would overwrite each other. Go there, or close it there first.",
+                "Two at once would overwrite each other. Go there, close it there first, or ask for it:"
+                " resumed resume --take-over.",
                 holder=Holder(name=taken.name, pid=taken.pid, since=taken.since),
                 ways=("thread/release",),
             )

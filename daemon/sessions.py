@@ -69,6 +69,10 @@ class Sessions:
         """End a run cleanly."""
         await uninterrupted(self._end(live, reason))
 
+    async def let_go(self, live: Live) -> None:
+        """Give a run's thread free without ending the run: its agent may take it up again."""
+        await uninterrupted(self._close(live))
+
     async def note_head(self, live: Live) -> None:
         """Record where HEAD is when it has moved, whoever moved it."""
         place = live.place

@@ -27,6 +27,7 @@ from resumed.daemon.ports.git_write import GitWriter
 from resumed.daemon.ports.policy import Policy
 from resumed.daemon.recovery import Recoverer
 from resumed.daemon.registrations import Registrations
+from resumed.daemon.releasing import Releaser
 from resumed.daemon.restorer import Restorer
 from resumed.daemon.rpc.application import Broadcast, StatusFields
 from resumed.daemon.run_place import World
@@ -40,6 +41,7 @@ from resumed.daemon.storage.streams import Streams
 from resumed.daemon.surroundings import Surroundings
 from resumed.daemon.threads import Store, Threads
 from resumed.daemon.todo_lists import TodoLists
+from resumed.protocol.keeping import ThreadReleaseAsked
 from resumed.protocol.threads import ThreadSummary, ThreadUpdated
 from resumed.restore.events.envelope import Event, Source, SourceKind
 from resumed.restore.events.worktree import DaemonRun
@@ -84,6 +86,7 @@ class Workspace:
         self.exporter = Exporter(self.threads, store, self.blobs)
         self.importer = Importer(self.leases, store, self.blobs)
         self.purger = Purger(self.threads, self.leases, store, self.blobs, clock)
+        self.releaser = Releaser(self.threads, self.leases, self.sessions, layout, self._tell_asked)
         self.leases.settle = self._settle
         self._index = index
         self._root = root
@@ -185,6 +188,9 @@ class Workspace:
     def _note_loss(self, sentence: str) -> None:
         _LOG.warning("%s", sentence)
         self.threads.notes[sentence] = None
+
+    def _tell_asked(self, asked: ThreadReleaseAsked) -> None:
+        self.broadcast("thread/releaseAsked", asked)
 
     def _tell(self, summary: ThreadSummary) -> None:
         self.broadcast("thread/updated", ThreadUpdated(summary=summary), f"thread {summary.thread_id}")

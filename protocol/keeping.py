@@ -90,3 +90,33 @@ class ThreadImportResult(Wire):
     contents: int
     missing: int = 0
     depends_on: str | None = None
+
+
+class ThreadReleaseParams(Wire):
+    """`thread_id` is an id, a name, or a unique part of either. `by` says who asks, for people; by default
+    the client's own name."""
+
+    thread_id: str
+    by: str = ""
+
+
+class ThreadReleaseResult(Wire):
+    """`released`: nobody has the thread now. Otherwise `asked` says whether its holder could be told, and
+    `holder` who that is; it lets go once what it is in the middle of has ended, or never."""
+
+    thread_id: str
+    released: bool
+    asked: bool = False
+    holder: str = ""
+
+
+class ThreadReleaseAsked(Wire):
+    """Somebody else (`by`) wants to go on with a thread that a client here has. `released`: its run
+    `session_id` was let go, since no turn and no action was open; it can be taken up again by `session/start`
+    once the thread is free. Otherwise that happens when they have ended; a client that shows a question of a
+    restore may leave it."""
+
+    thread_id: str
+    by: str
+    released: bool
+    session_id: str | None = None

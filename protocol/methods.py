@@ -88,6 +88,13 @@ METHODS: tuple[Method, ...] = (
         None,
         "Take in a thread from such a file, also from another machine.",
     ),
+    _request(
+        "thread/release",
+        keeping.ThreadReleaseParams,
+        keeping.ThreadReleaseResult,
+        None,
+        "Ask whoever has a thread to let it go, here or under another daemon.",
+    ),
     _request("thread/resume", resume.ThreadResumeParams, restore.RestoreReport, None, "The ordered restore."),
     _request("drift/check", resume.DriftCheckParams, resume.DriftCheckResult, None, "What changed since."),
     _request(
@@ -132,6 +139,9 @@ METHODS: tuple[Method, ...] = (
     ),
     _notification("restore/progress", restore.RestoreProgress, "One step of a running restore."),
     _notification("thread/updated", threads.ThreadUpdated, "A thread's row changed."),
+    _notification(
+        "thread/releaseAsked", keeping.ThreadReleaseAsked, "Somebody wants a thread that a client here has."
+    ),
     _notification("thread/purged", keeping.ThreadPurged, "A thread was removed for good."),
     _notification("todos/updated", sessions.TodosUpdated, "A thread's list changed."),
     _notification("cost/updated", sessions.CostUpdated, "A thread's cost changed."),

@@ -4,7 +4,12 @@ from collections.abc import Iterable
 
 from resumed.daemon.cli.paper import CARE, DONE, QUIET, Line
 from resumed.daemon.cli.words import Reader, typed
-from resumed.protocol.keeping import ThreadArchiveResult, ThreadExportResult, ThreadImportResult
+from resumed.protocol.keeping import (
+    ThreadArchiveResult,
+    ThreadExportResult,
+    ThreadImportResult,
+    ThreadReleaseResult,
+)
 
 
 def moved_lines(result: ThreadArchiveResult, reader: Reader) -> list[Line]:
@@ -49,6 +54,20 @@ def imported_lines(result: ThreadImportResult) -> Iterable[Line]:
         yield Line(f"{CARE} ", f"{result.missing} contents that it names were not kept where it comes from.")
     if result.depends_on is not None:
         yield Line(f"{CARE} ", f"What was said was in the agent's own file there: {result.depends_on}.")
+
+
+def not_released(result: ThreadReleaseResult) -> tuple[str, str]:
+    """A conversation that its holder keeps: the sentence and the hint."""
+    holder = result.holder or "another program"
+    if result.asked:
+        return (
+            f"{holder} was asked to let this conversation go, and is in the middle of something.",
+            "Nothing was changed. It lets go when that has ended; try again then.",
+        )
+    return (
+        f"{holder} has this conversation, and could not be asked to let it go.",
+        "Nothing was changed. Close it there first.",
+    )
 
 
 def _held(runs: int, contents: int) -> str:

@@ -166,6 +166,7 @@ def check(ctx: click.Context, thread: str, as_json: bool, root: Path) -> None:
     "--defaults", is_flag=True, help="Ask nobody; never write, never loosen, stop where it differs."
 )
 @click.option("--exec", "start", is_flag=True, help="Then start the agent, in this terminal.")
+@click.option("--take-over", is_flag=True, help="Ask whoever has it open to let it go first.")
 @json_option
 @workspace_option
 @click.pass_context
@@ -175,6 +176,7 @@ def resume(
     answers: tuple[str, ...],
     defaults: bool,
     start: bool,
+    take_over: bool,
     as_json: bool,
     root: Path,
 ) -> None:
@@ -186,6 +188,8 @@ def resume(
 
     if start and as_json:
         raise click.UsageError("--exec hands this terminal to the agent, so it does not go with --json.")
+    if take_over:
+        _take_over(root, thread)
     wanted = Wanted(thread, parse(answers), defaults, start, as_json)
     ctx.exit(resume_thread(root, wanted, Console(_paper(), Paper(sys.stderr)), _reader()))
 
@@ -328,6 +332,16 @@ def connect(ctx: click.Context, stdio: bool, root: Path) -> None:
     from resumed.daemon.connect import bridge_stdio
 
     ctx.exit(bridge_stdio(root))
+
+
+def _take_over(root: Path, thread: str) -> None:
+    from resumed.daemon.cli.failures import Failure
+    from resumed.daemon.cli.keeping import not_released
+    from resumed.protocol.keeping import ThreadReleaseParams
+
+    result = _call(root, "thread/release", ThreadReleaseParams(thread_id=thread)).value
+    if not result.released:
+        raise Failure(*not_released(result))
 
 
 def _privacy(as_json: bool) -> None:

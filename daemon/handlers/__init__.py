@@ -17,6 +17,7 @@ HANDLERS: dict[str, WorkspaceHandler] = {
     "thread/purge": keeping.thread_purge,
     "thread/export": keeping.thread_export,
     "thread/import": keeping.thread_import,
+    "thread/release": keeping.thread_release,
     "thread/resume": resuming.thread_resume,
     "drift/check": resuming.drift_check,
     "session/start": sessions.session_start,

@@ -13,6 +13,8 @@ from resumed.protocol.keeping import (
     ThreadPurged,
     ThreadPurgeParams,
     ThreadPurgeResult,
+    ThreadReleaseParams,
+    ThreadReleaseResult,
 )
 
 
@@ -52,6 +54,13 @@ async def thread_import(
     result = await workspace.importer.take_in(params.path, client.info)
     await refresh_row(workspace.threads, result.thread_id)
     return result
+
+
+async def thread_release(
+    workspace: Workspace, client: Client, params: ThreadReleaseParams
+) -> ThreadReleaseResult:
+    """Ask for a thread."""
+    return await workspace.releaser.ask(params.thread_id, params.by or client.info.name)
 
 
 async def _moved(

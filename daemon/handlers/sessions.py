@@ -71,6 +71,7 @@ async def turn_complete(
     result = await direct.complete_turn(live, params, workspace.key)
     await _note_head(workspace, live)
     await refresh_row(workspace.threads, live.thread_id)
+    await workspace.releaser.let_go_if_asked(live)
     return result
 
 
@@ -100,6 +101,7 @@ async def operation_commit(
     live = workspace.sessions.of(client, params.session_id)
     result = await direct.commit_operation(live, params)
     await _note_head(workspace, live)
+    await workspace.releaser.let_go_if_asked(live)
     return result
 
 
