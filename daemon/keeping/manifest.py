@@ -9,6 +9,7 @@ import msgspec
 
 from resumed.daemon.keeping.container import ContainerDamaged
 from resumed.daemon.storage.blobs import MAX_BLOB_BYTES
+from resumed.protocol.converter import Malformed, decode_json, to_json, to_type
 from resumed.protocol.ids import InvalidId, parse_uuid
 from resumed.restore.events import SCHEMA_VERSION
 
@@ -90,19 +91,21 @@ class _Versions(msgspec.Struct, frozen=True):
 
 def encode(manifest: Manifest) -> bytes:
     """The manifest as a member's bytes."""
-    return msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n"
+    # A name or a path may hold bytes that are no text.
+    return to_json(manifest) + b"\n"
 
 
 def decode(data: bytes) -> Manifest:
     """Read and check a manifest. Raises `NewerFile` and `ContainerDamaged`."""
     try:
-        versions = msgspec.json.decode(data, type=_Versions)
+        plain = decode_json(data)
+        versions = to_type(plain, _Versions)
         if versions.kind != KIND or versions.format < 1:
             raise ContainerDamaged("it is no conversation")
         if versions.format > FORMAT:
             raise NewerFile(f"format {versions.format}, by version {versions.program[:40]}")
-        manifest = msgspec.json.decode(data, type=Manifest)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        manifest = to_type(plain, Manifest)
+    except (Malformed, RecursionError) as error:
         raise ContainerDamaged(f"its manifest can't be read ({error})") from error
     if manifest.schema_version > SCHEMA_VERSION:
         raise NewerFile(f"records of schema {manifest.schema_version}")

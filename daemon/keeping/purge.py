@@ -80,16 +80,18 @@ class Purger:
 
     async def finish(self, thread_id: str) -> None:
         """Finish the removal of a thread that was begun; its lease is held."""
-        begun = await asyncio.to_thread(purges.begun, self._layout, thread_id)
+        begun = await asyncio.to_thread(_begun, self._layout, thread_id)
         if begun is not None:
             await uninterrupted(self._remove(begun))
 
     async def tidy(self) -> None:
         """Finish every removal that was begun, and remove contents that could not be removed then."""
-        for thread_id in await asyncio.to_thread(purges.all_begun, self._layout):
+        begun = await asyncio.to_thread(purges.all_begun, self._layout)
+        for thread_id in begun | await asyncio.to_thread(purges.staged, self._layout):
             try:
                 with contextlib.suppress(ResumedError):
                     async with self._leases.held(thread_id, OURSELVES):
+                        await asyncio.to_thread(purges.drop_staged, self._layout, thread_id)
                         await self.finish(thread_id)
             except StorageError as error:
                 _log.warning("the removal of thread %s could not be finished: %s", thread_id, error)
@@ -99,7 +101,7 @@ class Purger:
 
     async def _purge(self, thread_id: str, client: ClientInfo) -> _Done:
         async with self._leases.turn(thread_id), self._leases.held(thread_id, client):
-            begun = await asyncio.to_thread(purges.begun, self._layout, thread_id)
+            begun = await asyncio.to_thread(_begun, self._layout, thread_id)
             if begun is None:
                 # A restore that was cut off may still have to be taken back.
                 await self._leases.settle(thread_id)
@@ -165,6 +167,15 @@ class Purger:
         removed = await collection.remove(self._blobs, self._layout, left.contents, before)
         if isinstance(removed, Removed) and not removed.spared:
             await asyncio.to_thread(purges.contents_done, self._layout, left.thread_id)
+
+
+def _begun(layout: Layout, thread_id: str) -> Purge | None:
+    """The removal that was begun; where its record can't be read, one of what is left of the thread."""
+    try:
+        return purges.begun(layout, thread_id)
+    except StorageFailed:
+        own = belongings(layout, thread_id)
+        return Purge(thread_id=thread_id, sessions=own.sessions, contents=_named(layout, own))
 
 
 def _named(layout: Layout, own: Belongings) -> tuple[str, ...]:

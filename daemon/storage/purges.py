@@ -53,6 +53,18 @@ def all_begun(layout: Layout) -> frozenset[str]:
     return _ids(layout.purges, ".json")
 
 
+def staged(layout: Layout) -> frozenset[str]:
+    """The threads of which a killed process has left something here that counts for nothing."""
+    names = (path.name[1:] for path in layout.purges.glob(".*.staged"))
+    return frozenset(thread_id for name in names if (thread_id := _id(name.partition(".")[0])))
+
+
+def drop_staged(layout: Layout, thread_id: str) -> None:
+    """Remove what a killed process has left of this thread; the lease of the thread is held."""
+    for path in layout.purges.glob(f".{parse_uuid(thread_id)}.*.staged"):
+        _unlink(path)
+
+
 def end(layout: Layout, thread_id: str) -> None:
     """Everything of the thread is removed. Raises `OSError`."""
     _unlink(_begun_path(layout, thread_id))
@@ -113,10 +125,16 @@ def _ids(folder: Path, suffix: str) -> frozenset[str]:
     with contextlib.suppress(FileNotFoundError):
         for name in os.listdir(folder):
             stem, dot, extension = name.partition(".")
-            with contextlib.suppress(InvalidId):
-                if dot + extension == suffix:
-                    found.add(parse_uuid(stem))
+            if dot + extension == suffix and (thread_id := _id(stem)):
+                found.add(thread_id)
     return frozenset(found)
+
+
+def _id(text: str) -> str:
+    try:
+        return parse_uuid(text)
+    except InvalidId:
+        return ""
 
 
 def _unlink(path: Path) -> None:

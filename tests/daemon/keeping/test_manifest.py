@@ -33,6 +33,11 @@ def test_it_comes_back() -> None:
     assert whole.size == 1 + 7 * len(names)
 
 
+def test_a_name_that_is_no_text_comes_back() -> None:
+    odd = msgspec.structs.replace(manifest(), name="a\udc80b", depends_on="/home/k/\udcff")
+    assert decode(encode(odd)) == odd
+
+
 @pytest.mark.parametrize(
     "name",
     [

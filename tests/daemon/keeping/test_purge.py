@@ -163,6 +163,18 @@ async def test_one_that_failed_half_way_is_shown_by_nobody_and_can_be_finished(
         assert not workspace.layout.thread_path(thread).exists()
 
 
+async def test_one_whose_record_is_damaged_is_finished_with_what_is_left(tmp_path: Path) -> None:
+    async with opened(tmp_path) as workspace:
+        thread = await ended_run(workspace, b"only mine")
+        purges.begin(workspace.layout, Purge(thread_id=thread, sessions=()))
+        (workspace.layout.purges / f"{thread}.json").write_bytes(b"garbage")
+    async with opened(tmp_path) as workspace:
+        assert purges.all_begun(workspace.layout) == frozenset()
+        assert await listed(workspace) == set()
+        assert not list(workspace.layout.sessions.rglob("*.jsonl"))
+        assert isinstance(await workspace.blobs.get(sha("only mine")), BlobMissing)
+
+
 async def test_a_caller_that_goes_away_does_not_leave_it_half(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -52,6 +52,17 @@ def test_contents_may_be_left_for_later(layout: Layout) -> None:
     assert purges.contents_left(layout) == ()
 
 
+def test_what_was_only_staged_counts_for_nothing_and_goes(layout: Layout) -> None:
+    purges.begin(layout, Purge(thread_id=SESSION, sessions=()))
+    for name in (f".{THREAD_ID}.json.staged", f".{THREAD_ID}.contents.staged", ".other.staged"):
+        (layout.purges / name).touch()
+    assert purges.staged(layout) == {THREAD_ID}
+    assert purges.all_begun(layout) == {SESSION}
+    purges.drop_staged(layout, THREAD_ID)
+    assert purges.staged(layout) == frozenset()
+    assert purges.all_begun(layout) == {SESSION}
+
+
 def test_a_workspace_is_told_once_and_forgets(layout: Layout) -> None:
     assert purges.to_forget(layout, WORKSPACE) == frozenset()
     purges.tell_workspace(layout, WORKSPACE, THREAD_ID)
