@@ -71,7 +71,7 @@ class Workspace:
         self._registrations = Registrations(layout.home / "rescue" / "registrations")
         tools = Tools(git, GitWriter(GitCommand(umask=users_umask)), self._registrations)
         agents = [factory(os.environ) for factory in AGENTS.values()]
-        store = Store(layout, index, self.streams)
+        self.store = store = Store(layout, index, self.streams)
         self.threads = Threads((root, identifier), store, agents, Surroundings(root, git), clock)
         self.threads.on_change = self._tell
         world = World(root, identifier, git, self.identities, policy)

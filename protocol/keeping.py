@@ -120,3 +120,35 @@ class ThreadReleaseAsked(Wire):
     by: str
     released: bool
     session_id: str | None = None
+
+
+class ThreadDiagnoseParams(Wire):
+    """`thread_id` is an id, a name, or a unique part of either."""
+
+    thread_id: str
+
+
+class DiagnosedDifference(Wire):
+    """One thing that is not as the record says."""
+
+    what: str
+    expected: str
+    actual: str
+
+
+class DiagnosedLayer(Wire):
+    """One layer: `history` (what was said and done), `metadata` (what lists show), `subsystems` (each part
+    of the state), `context` (what the model would see). Where the history is damaged the others can't be
+    judged by it."""
+
+    name: str
+    judged: bool = True
+    differences: tuple[DiagnosedDifference, ...] = ()
+
+
+class ThreadDiagnoseResult(Wire):
+    """The four layers of a thread, each with what differs from its whole record."""
+
+    thread_id: str
+    name: str
+    layers: tuple[DiagnosedLayer, ...]

@@ -95,6 +95,13 @@ METHODS: tuple[Method, ...] = (
         None,
         "Ask whoever has a thread to let it go, here or under another daemon.",
     ),
+    _request(
+        "thread/diagnose",
+        keeping.ThreadDiagnoseParams,
+        keeping.ThreadDiagnoseResult,
+        None,
+        "In which layer a thread is not what its record says.",
+    ),
     _request("thread/resume", resume.ThreadResumeParams, restore.RestoreReport, None, "The ordered restore."),
     _request("drift/check", resume.DriftCheckParams, resume.DriftCheckResult, None, "What changed since."),
     _request(

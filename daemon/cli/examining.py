@@ -1,4 +1,6 @@
-"""`resumed doctor`: what was found, class by class, what mends it, and what was mended."""
+"""`resumed doctor`: what was found, class by class, what mends it, and what was mended.
+
+`resumed diagnose`: in which layer one conversation is not what its record says."""
 
 import itertools
 from collections.abc import Iterable
@@ -9,7 +11,14 @@ from resumed.daemon.cli.paper import CARE, DONE, QUIET, Line
 from resumed.daemon.cli.words import Reader
 from resumed.daemon.keeping.doctor import Examination
 from resumed.daemon.keeping.findings import Finding
+from resumed.protocol.keeping import ThreadDiagnoseResult
 
+LAYERS = {
+    "history": "what was said and done",
+    "metadata": "what lists show",
+    "subsystems": "each part of the state",
+    "context": "what the model would see",
+}
 _SHOWN = 5
 
 
@@ -32,6 +41,21 @@ def examination_text(found: Examination) -> str:
     ]
     told = {"stateFolder": found.state_folder, "isSound": found.is_sound, "findings": findings}
     return msgspec.json.format(msgspec.json.encode(told), indent=2).decode()
+
+
+def diagnosis_lines(result: ThreadDiagnoseResult) -> Iterable[Line]:
+    """Every layer with what differs in it."""
+    yield Line("", f"“{result.name}”", "bold")
+    for layer in result.layers:
+        said = LAYERS.get(layer.name, layer.name)
+        if layer.differences:
+            yield Line(f"  {CARE} ", f"{said} is not as recorded:")
+        elif layer.judged:
+            yield Line(f"  {DONE} ", f"{said} is as recorded")
+        else:
+            yield Line(f"  {QUIET} ", f"{said} can't be judged by a damaged record")
+        for each in layer.differences:
+            yield Line("      ", f"{each.what}: recorded {each.expected}, now {each.actual}")
 
 
 def _group(findings: list[Finding], reader: Reader) -> Iterable[Line]:

@@ -274,6 +274,23 @@ def take_in(file: str, as_json: bool, root: Path) -> None:
 
 
 @main.command()
+@thread_argument
+@json_option
+@workspace_option
+@click.pass_context
+def diagnose(ctx: click.Context, thread: str, as_json: bool, root: Path) -> None:
+    """Say in which layer a conversation is not what its record says; exit status 4 when it is not."""
+    from resumed.daemon.cli.examining import diagnosis_lines
+    from resumed.daemon.cli.failures import Exit
+    from resumed.protocol.keeping import ThreadDiagnoseParams
+
+    reply = _call(root, "thread/diagnose", ThreadDiagnoseParams(thread_id=thread))
+    _print(reply, as_json, _paper(), lambda: diagnosis_lines(reply.value))
+    differs = any(layer.differences for layer in reply.value.layers)
+    ctx.exit(Exit.NOT_WHOLE if differs else Exit.DONE)
+
+
+@main.command()
 @click.option("--repair", is_flag=True, help="Mend what loses no byte.")
 @json_option
 @click.pass_context

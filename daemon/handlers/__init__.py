@@ -18,6 +18,7 @@ HANDLERS: dict[str, WorkspaceHandler] = {
     "thread/export": keeping.thread_export,
     "thread/import": keeping.thread_import,
     "thread/release": keeping.thread_release,
+    "thread/diagnose": keeping.thread_diagnose,
     "thread/resume": resuming.thread_resume,
     "drift/check": resuming.drift_check,
     "session/start": sessions.session_start,

@@ -1,11 +1,14 @@
 """Handlers of what is done with a conversation as a whole."""
 
+from resumed.daemon.keeping.diagnosis import diagnose
 from resumed.daemon.row_refresh import refresh_row
 from resumed.daemon.rpc.connection import Client
 from resumed.daemon.workspace import Workspace
 from resumed.protocol.keeping import (
     ThreadArchiveParams,
     ThreadArchiveResult,
+    ThreadDiagnoseParams,
+    ThreadDiagnoseResult,
     ThreadExportParams,
     ThreadExportResult,
     ThreadImportParams,
@@ -61,6 +64,13 @@ async def thread_release(
 ) -> ThreadReleaseResult:
     """Ask for a thread."""
     return await workspace.releaser.ask(params.thread_id, params.by or client.info.name)
+
+
+async def thread_diagnose(
+    workspace: Workspace, client: Client, params: ThreadDiagnoseParams
+) -> ThreadDiagnoseResult:
+    """Compare a thread with its record, layer by layer."""
+    return await diagnose(workspace.threads, workspace.store, params.thread_id)
 
 
 async def _moved(

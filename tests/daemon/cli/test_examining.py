@@ -3,10 +3,11 @@
 import json
 from datetime import UTC, datetime
 
-from resumed.daemon.cli.examining import examination_lines, examination_text
+from resumed.daemon.cli.examining import diagnosis_lines, examination_lines, examination_text
 from resumed.daemon.cli.words import Reader
 from resumed.daemon.keeping.doctor import Examination
 from resumed.daemon.keeping.findings import Finding
+from resumed.protocol.keeping import DiagnosedDifference, DiagnosedLayer, ThreadDiagnoseResult
 from tests.support.reports import printed
 
 READER = Reader(now=datetime(2026, 1, 2, tzinfo=UTC), home="/home/kim")
@@ -63,3 +64,20 @@ def test_programs_get_the_class_and_the_repair() -> None:
             }
         ],
     }
+
+
+def test_each_layer_says_whether_it_is_as_recorded() -> None:
+    differs = DiagnosedDifference(what="branch", expected="'main'", actual="'elsewhere'")
+    layers = (
+        DiagnosedLayer(name="history"),
+        DiagnosedLayer(name="metadata", differences=(differs,)),
+        DiagnosedLayer(name="context", judged=False),
+    )
+    result = ThreadDiagnoseResult(thread_id="t", name="Round", layers=layers)
+    assert printed(diagnosis_lines(result), 80) == (
+        "“Round”\n"
+        "  ✓ what was said and done is as recorded\n"
+        "  ! what lists show is not as recorded:\n"
+        "      branch: recorded 'main', now 'elsewhere'\n"
+        "  - what the model would see can't be judged by a damaged record\n"
+    )

@@ -19,6 +19,7 @@ COMMANDS = (
         "purge",
         "export",
         "import",
+        "diagnose",
         "doctor",
     ),
     *("status", "serve", "connect"),
