@@ -47,6 +47,9 @@ from resumed.protocol.keeping import ThreadImportResult
 SPARE_BYTES = 64 << 20
 """What must stay free on the disk."""
 
+_GROUP_LIMIT = 64
+_GROUP_BYTES = 8 << 20
+
 _log = logging.getLogger(__name__)
 
 
@@ -122,9 +125,10 @@ class Importer:
         return "imported"
 
     async def _keep_contents(self, manifest: Manifest, new: Path) -> None:
-        for member in manifest.of(CONTENTS):
-            data = await asyncio.to_thread((new / CONTENTS / member.file).read_bytes)
-            await self._blobs.put(data)
+        # Those that are put at the same time share a commit.
+        for group in _grouped(manifest.of(CONTENTS)):
+            data = await asyncio.to_thread(_staged, new, group)
+            await asyncio.gather(*map(self._blobs.put, data))
 
 
 @contextlib.contextmanager
@@ -166,6 +170,24 @@ def _extract_member(reader: ContainerReader, member: Member, target: Path) -> No
         os.close(descriptor)
     if digest != member.sha256:
         raise ContainerDamaged(f"the bytes of {member.name} are not the ones that were written")
+
+
+def _staged(new: Path, members: list[Member]) -> list[bytes]:
+    return [(new / CONTENTS / member.file).read_bytes() for member in members]
+
+
+def _grouped(members: tuple[Member, ...]) -> Iterator[list[Member]]:
+    """The members in groups, so that what is in memory at a time stays bounded."""
+    group: list[Member] = []
+    for member in members:
+        if group and (
+            len(group) == _GROUP_LIMIT or sum(each.size for each in group) + member.size > _GROUP_BYTES
+        ):
+            yield group
+            group = []
+        group.append(member)
+    if group:
+        yield group
 
 
 def _compare(layout: Layout, manifest: Manifest, new: Path) -> bool | _Conflict:
