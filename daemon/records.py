@@ -29,7 +29,7 @@ from resumed.daemon.storage.reader import Position, Reading
 from resumed.daemon.storage.streams import Streams
 from resumed.daemon.taking_up import TakingUp
 from resumed.restore.events.envelope import Event
-from resumed.restore.events.session import Ingested, SessionMeta
+from resumed.restore.events.session import Ingested, SessionMeta, WorktreeBound
 from resumed.restore.events.thread import SessionLinked, ThreadMeta
 from resumed.restore.left_place import left_behind
 from resumed.restore.lifecycle import Lifecycle, LifecycleState, aborted, ended_with_its_restore
@@ -244,17 +244,28 @@ def agent_active_at(source: Source) -> str:
 
 
 def _with_worktree(streams: Streams, events: list[Event]) -> list[Event]:
-    """The worktree that a run names is described by the first line of its own stream."""
-    if not events or not isinstance(events[0].payload, SessionMeta):
+    """The worktree that a run names is described by the first line of its own stream. Where that is not
+    here, the run comes from another machine: its ids of places are in no memory that ours could be
+    compared with, and are left out."""
+    if not events or not isinstance(meta := events[0].payload, SessionMeta) or meta.worktree_id is None:
         return events
-    stream = f"worktree:{events[0].payload.worktree_id}"
-    if events[0].payload.worktree_id is None or not streams.exists(stream):
-        return events
-    described = next(iter(streams.read(stream)), None)
+    stream = f"worktree:{meta.worktree_id}"
+    described = next(iter(streams.read(stream)), None) if streams.exists(stream) else None
     if described is None:
-        return events
+        nameless = msgspec.structs.replace(meta, repo_id=None, worktree_id=None)
+        begun = msgspec.structs.replace(events[0], payload=nameless)
+        return [begun, *(_without_strange_ids(streams, event) for event in events[1:])]
     at_start = msgspec.structs.replace(described, at=events[0].at or events[0].ts)
     return [events[0], at_start, *events[1:]]
+
+
+def _without_strange_ids(streams: Streams, event: Event) -> Event:
+    bound = event.payload
+    if not isinstance(bound, WorktreeBound) or bound.worktree_id is None:
+        return event
+    if streams.exists(f"worktree:{bound.worktree_id}"):
+        return event
+    return msgspec.structs.replace(event, payload=msgspec.structs.replace(bound, worktree_id=None))
 
 
 def _merged(source: Source, parts: _Parts) -> Iterator[Event]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from resumed.daemon.keeping.findings import Finding
-from resumed.daemon.storage import database_check
+from resumed.daemon.storage import database_check, purges
 from resumed.daemon.storage.database_check import Corrupt, Newer
 from resumed.daemon.storage.layout import Layout
 from resumed.daemon.storage.rows import FileCursor
@@ -52,7 +52,9 @@ def contents(layout: Layout, named: set[str]) -> Iterator[Finding]:
 
 def _compared(layout: Layout, index: Path, cursors: tuple[FileCursor, ...]) -> Iterator[Finding]:
     """What the index knows of our own files, beside what is there."""
-    known = {cursor.path: cursor for cursor in cursors if not cursor.head}
+    # What was removed for good, and the process that serves the workspace has yet to forget.
+    removed = purges.to_forget(layout, index.parent.name)
+    known = {cursor.path: cursor for cursor in cursors if not cursor.head and cursor.thread_id not in removed}
     present = {str(path): path.stat().st_size for path in _listed(layout)}
     names = {os.path.basename(path) for path in present}
     for path, cursor in sorted(known.items()):

@@ -16,6 +16,7 @@ from resumed.protocol.keeping import (
     ThreadImportParams,
     ThreadPurgeParams,
 )
+from resumed.protocol.resume import DriftCheckParams
 from resumed.protocol.sessions import (
     AgentInfo,
     SessionEndParams,
@@ -25,6 +26,7 @@ from resumed.protocol.sessions import (
     TurnStartParams,
 )
 from resumed.protocol.threads import ThreadListParams, ThreadReadParams
+from tests.support import payments
 from tests.support.command_line import AS_LEFT, Terminal, recorded_workspace, run, stopping_daemons
 from tests.support.killed_agent import stream_bytes
 from tests.support.wire import wait_for
@@ -190,6 +192,7 @@ async def test_another_process_forgets_what_was_removed(tmp_path: Path) -> None:
         assert (await listed(second)).keys() == {thread, kept}
         async with client(first) as connection:
             await connection.call("thread/purge", ThreadPurgeParams(thread_id=thread))
+        assert examine(state_folder()).is_sound
         assert (await listed(second)).keys() == {kept}
         assert (await listed(first)).keys() == {kept}
         other.stop()
@@ -274,6 +277,28 @@ async def test_a_daemon_killed_while_it_takes_in_has_taken_in_all_of_it_or_nothi
                 Path(name).name: data for name, data in stream_bytes().items() if "worktrees" not in name
             }
             assert found == sent
+
+
+async def test_what_came_over_goes_on_in_the_same_repository(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = payments.build_projects(tmp_path / "dev").payments
+    target = tmp_path / "round.tar.zst"
+    with serving(place.root):
+        thread = await played(place.root, 1)
+        async with client(place.root) as connection:
+            await connection.call("thread/export", ThreadExportParams(thread_id=thread, path=str(target)))
+            there = await connection.call("drift/check", DriftCheckParams(thread=thread))
+    monkeypatch.setenv("RESUMED_HOME", str(tmp_path / "elsewhere"))
+    with serving(place.root):
+        async with client(place.root) as connection:
+            await connection.call("thread/import", ThreadImportParams(path=str(target)))
+            here = await connection.call("drift/check", DriftCheckParams(thread=thread))
+        assert (here.drifts, here.question) == (there.drifts, there.question) == ((), None)
+    with serving(tmp_path / "dev"):
+        async with client(tmp_path / "dev") as connection:
+            elsewhere = await connection.call("drift/check", DriftCheckParams(thread=thread))
+        assert [drift.kind.value for drift in elsewhere.drifts] == ["otherProject"]
 
 
 def test_carried_to_another_machine_from_the_command_line(
