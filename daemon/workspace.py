@@ -114,8 +114,7 @@ class Workspace:
         if not self.layout.read_only:
             await asyncio.to_thread(self._registrations.forget_old)
             await self._begin_run()
-            await self.purger.tidy()
-            await self.importer.tidy()
+            await self._finish_what_was_cut_off()
         await self.threads.refresh()
         if not self.layout.read_only:
             self._tidying = asyncio.create_task(self._tidy())
@@ -144,6 +143,14 @@ class Workspace:
         await self.streams.close()
         await self.blobs.close()
         await self._index.close()
+
+    async def _finish_what_was_cut_off(self) -> None:
+        """Finish removals and imports before anything is listed. What can't be is shown by nobody."""
+        try:
+            await self.importer.tidy()
+            await self.purger.tidy()
+        except Exception:  # no reason to serve nothing
+            _LOG.exception("what an earlier process began could not be finished")
 
     async def _tidy(self) -> None:
         try:

@@ -59,10 +59,10 @@ def _compared(layout: Layout, index: Path, cursors: tuple[FileCursor, ...]) -> I
     names = {os.path.basename(path) for path in present}
     for path, cursor in sorted(known.items()):
         if path in present and present[path] < cursor.size:
-            sentence = f"{os.path.basename(path)} had {cursor.size} bytes; {present[path]} are there."
+            sentence = f"It had {cursor.size} bytes; {present[path]} are there."
             yield Finding(kind="index.ahead", path=path, sentence=sentence)
         elif path not in present and os.path.basename(path) not in names:
-            sentence = f"{os.path.basename(path)} had been written and is gone."
+            sentence = "It had been written and is gone."
             yield Finding(kind="index.ahead", path=path, sentence=sentence)
     behind = sum(path not in known or known[path].size < size for path, size in present.items())
     if behind:

@@ -150,10 +150,7 @@ class Purger:
         # Where nobody else is at work, nobody can be about to name one of them.
         alone = not found.served and self._leases.count <= 1
         before = now + 1 if alone else now - SPARED_SECONDS * 1000
-        removed = await collection.remove(self._blobs, self._layout, purge.contents, before)
-        if isinstance(removed, NotCollected):
-            done.notes.append(f"Its contents are removed later. {removed.sentence}")
-            removed = Removed(spared=purge.contents)
+        removed = await self._collect(purge.contents, before, done)
         if removed.spared:
             left = msgspec.structs.replace(purge, contents=removed.spared)
             await asyncio.to_thread(purges.leave_contents, self._layout, left)
@@ -161,6 +158,18 @@ class Purger:
             if not aside.name.endswith(("-wal", "-shm")):
                 done.notes.append(f"A damaged file of kept contents may still hold parts of it: {aside}.")
         done.contents = removed
+
+    async def _collect(self, contents: tuple[str, ...], before: int, done: _Done) -> Removed:
+        """Remove contents; those that can't be removed now are spared, and a note says why."""
+        try:
+            removed = await collection.remove(self._blobs, self._layout, contents, before)
+        except StorageFailed as failure:
+            done.notes.append(f"Its contents are removed later. {failure.sentence}")
+            return Removed(spared=contents)
+        if isinstance(removed, NotCollected):
+            done.notes.append(f"Its contents are removed later. {removed.sentence}")
+            return Removed(spared=contents)
+        return removed
 
     async def _remove_contents_left(self, left: Purge) -> None:
         before = milliseconds(self._clock.now()) - SPARED_SECONDS * 1000

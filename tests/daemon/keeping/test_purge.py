@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from resumed.daemon.keeping import purge
-from resumed.daemon.storage import disk, purges
+from resumed.daemon.storage import collection, disk, purges
 from resumed.daemon.storage.blob_rows import BlobFound, BlobMissing
 from resumed.daemon.storage.errors import StorageFailed, StreamBusy
 from resumed.daemon.storage.layout import Layout
@@ -94,6 +94,25 @@ async def test_contents_stay_while_another_record_cannot_be_relied_on(tmp_path: 
         assert (result.contents, result.contents_later) == (0, 1)
         assert "is damaged" in result.notes[0]
         assert await workspace.blobs.get(sha("only mine")) == BlobFound(b"only mine")
+
+
+async def test_contents_that_cannot_be_removed_keep_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(tmp_path) as workspace:
+        thread = await ended_run(workspace, b"only mine")
+
+        async def failing(*_: object) -> None:
+            raise StorageFailed("Kept contents can't be opened.")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(collection, "remove", failing)
+            result = await workspace.purger.purge(thread, CLIENT.info)
+        assert (result.contents_later, result.files) == (1, 2)
+        assert result.notes == ("Its contents are removed later. Kept contents can't be opened.",)
+        assert await listed(workspace) == set()
+        assert not purges.is_begun(workspace.layout, thread)
+        assert len(purges.contents_left(workspace.layout)) == 1
 
 
 async def test_an_agents_own_file_stays_and_is_listed_again(tmp_path: Path) -> None:
