@@ -165,7 +165,9 @@ def _extract_member(reader: ContainerReader, member: Member, target: Path) -> No
     descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, disk.FILE_MODE)
     try:
         digest = reader.read(member.size, lambda part: disk.write(descriptor, part))
-        disk.sync(descriptor)
+        if member.folder != CONTENTS:
+            # Contents are made durable where they are kept; all else stays the file that it is.
+            disk.sync(descriptor)
     finally:
         os.close(descriptor)
     if digest != member.sha256:

@@ -71,8 +71,12 @@ def end(layout: Layout, thread_id: str) -> None:
 
 
 def leave_contents(layout: Layout, purge: Purge) -> None:
-    """Note which contents are still to be removed, once it is safe. Raises `OSError`."""
-    disk.replace(_contents_path(layout, purge.thread_id), msgspec.json.encode(purge) + b"\n")
+    """Note which contents are still to be removed, once it is safe, besides those of an earlier removal of a
+    thread of this id. Raises `OSError`."""
+    before = (left.contents for left in contents_left(layout) if left.thread_id == purge.thread_id)
+    contents = tuple(sorted({*purge.contents, *(name for names in before for name in names)}))
+    noted = msgspec.structs.replace(purge, contents=contents)
+    disk.replace(_contents_path(layout, purge.thread_id), msgspec.json.encode(noted) + b"\n")
 
 
 def contents_left(layout: Layout) -> tuple[Purge, ...]:

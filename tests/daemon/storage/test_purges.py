@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from resumed.daemon.storage import purges
@@ -48,6 +49,9 @@ def test_contents_may_be_left_for_later(layout: Layout) -> None:
     (layout.purges / "33333333-3333-4333-8333-333333333333.contents").write_bytes(b"garbage")
     assert purges.contents_left(layout) == (PURGE,)
     assert purges.all_begun(layout) == frozenset()
+    purges.leave_contents(layout, msgspec.structs.replace(PURGE, contents=("cd" * 32,)))
+    (left,) = purges.contents_left(layout)
+    assert left.contents == ("ab" * 32, "cd" * 32), "what an earlier removal left is not forgotten"
     purges.contents_done(layout, THREAD_ID)
     assert purges.contents_left(layout) == ()
 
