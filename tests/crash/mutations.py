@@ -115,6 +115,28 @@ MUTANTS = (
         "pass",
         "tests/daemon/storage/test_disk.py",
     ),
+    Mutant(
+        "the one whole place of a run that is moved",
+        "daemon/storage/moving.py",
+        "key=lambda path: path == first)",
+        "key=lambda path: path != first)",
+        "tests/daemon/storage/test_moving.py",
+    ),
+    Mutant(
+        "the record of a removal",
+        "daemon/threads.py",
+        "if await asyncio.to_thread(purges.is_begun, self._store.layout, thread_id):",
+        "if False:",
+        "tests/daemon/keeping/test_purge.py"
+        "::test_one_that_failed_half_way_is_shown_by_nobody_and_can_be_finished",
+    ),
+    Mutant(
+        "the hash of what is taken in",
+        "daemon/keeping/importing.py",
+        "    if digest != member.sha256:\n",
+        "    if False:\n",
+        "tests/daemon/keeping/test_importing.py",
+    ),
 )
 
 
