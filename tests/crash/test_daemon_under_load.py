@@ -25,7 +25,8 @@ from tests.support.killed_agent import events, session_file
 from tests.support.workspace import Serving, serving
 
 AGENTS = 8
-KILLS = int(os.environ.get("RESUMED_TEST_KILLS") or (100 if os.environ.get("CI") == "true" else 20))
+KILLS_IN_CI = 100
+KILLS = int(os.environ.get("RESUMED_TEST_KILLS") or (KILLS_IN_CI if os.environ.get("CI") == "true" else 20))
 KILLS_OF_A_RUN = 10
 MOST_ANSWERS = 160
 DEADLINE = 60.0

@@ -1,67 +1,19 @@
 """Making and removing linked work trees, and taking back what failed."""
 
-import contextlib
-import itertools
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from resumed.daemon import registrations, removals
-from resumed.daemon.ports import git_command
 from resumed.daemon.runtime import state_folder
 from resumed.restore.effects import NotPerformed
 from resumed.restore.steps import AddWorktree, RemoveWorktree
 from tests.support.git_port import seen_at
-from tests.support.performer import perform, performed, real_performer, refused
+from tests.support.performer import performed, real_performer, refused
 from tests.support.repository import Repository, every_byte, make_project, run_git
-
-FEATURE = "refs/heads/feature"
-
-
-def on_feature(project: Repository, path: Path) -> AddWorktree:
-    """A work tree at `path` on the existing branch `feature`."""
-    return AddWorktree(
-        restore_id="r",
-        repository=str(project.root),
-        path=str(path),
-        sha=project.branch_at("feature"),
-        branch="feature",
-    )
-
-
-def on_new(project: Repository, path: Path) -> AddWorktree:
-    """A work tree at `path` on a branch `new` that does not exist yet."""
-    sha = project.branch_at("feature")
-    return AddWorktree(
-        restore_id="r",
-        repository=str(project.root),
-        path=str(path),
-        sha=sha,
-        branch="new",
-        create_branch=True,
-    )
-
-
-def undo_of(verb: AddWorktree) -> RemoveWorktree:
-    """Takes the work tree back."""
-    return RemoveWorktree(
-        restore_id="r",
-        repository=verb.repository,
-        path=verb.path,
-        sha=verb.sha,
-        branch=verb.branch,
-        delete_branch=verb.create_branch,
-        registered_at=verb.registered_at,
-    )
-
-
-def over(verb: AddWorktree, registered_at: str) -> AddWorktree:
-    """The same, where git has a work tree at that path whose HEAD is `registered_at`."""
-    return msgspec.structs.replace(verb, registered_at=registered_at)
+from tests.support.worktree_verbs import FEATURE, on_feature, on_new, over, undo_of
 
 
 @pytest.fixture(autouse=True)
@@ -162,75 +114,6 @@ async def test_taking_back_leaves_every_byte_of_the_registration_that_was_there(
     for _ in range(2):
         await performed(undo_of(verb))
         assert every_byte(tmp_path) == before
-
-
-class Cut(BaseException):
-    """The process ends here."""
-
-
-def cut_at(monkeypatch: pytest.MonkeyPatch, n: int) -> Callable[[], bool]:
-    """End at the n-th place between two parts of taking a work tree away; tells whether it came to that."""
-    passages = itertools.count(1)
-    met: list[bool] = []
-
-    def passage(name: str) -> None:
-        if next(passages) == n:
-            met.append(True)
-            raise Cut
-
-    for module in (removals, registrations, git_command):
-        monkeypatch.setattr(module, "passage", passage)
-    return lambda: bool(met)
-
-
-@pytest.mark.parametrize("registered", [True, False])
-async def test_taking_back_goes_on_wherever_it_was_cut_off(
-    tmp_path: Path, registered: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    project = make_project(tmp_path / "project")
-    verb = on_new(project, tmp_path / "linked")
-    if registered:
-        shutil.rmtree(project.worktree(tmp_path / "linked", "feature").root)
-        verb = over(verb, FEATURE)
-    before = every_byte(tmp_path)
-    for n in range(1, 30):
-        await performed(verb)
-        with monkeypatch.context() as patched:
-            has_met = cut_at(patched, n)
-            with contextlib.suppress(Cut):
-                await perform(undo_of(verb))
-        if not has_met():
-            break
-        await performed(undo_of(verb))
-        assert every_byte(tmp_path) == before, n
-    assert n > 8
-
-
-@pytest.mark.parametrize("kind", ["folder", "work tree"])
-async def test_what_somebody_made_there_while_it_was_cut_off_stays(
-    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    project = make_project(tmp_path / "project")
-    shutil.rmtree(project.worktree(tmp_path / "linked", "feature").root)
-    verb = over(on_new(project, tmp_path / "linked"), FEATURE)
-    await performed(verb)
-    with monkeypatch.context() as patched, contextlib.suppress(Cut):
-        cut_at(patched, 2)
-        await perform(undo_of(verb))
-    assert not (tmp_path / "linked").exists()
-    if kind == "folder":
-        (tmp_path / "linked").mkdir()
-        (tmp_path / "linked" / "mine.txt").write_text("mine\n")
-        reason = await refused(undo_of(verb))
-        assert reason.startswith(f"something is at {tmp_path / 'linked'} now")
-    else:
-        project.git("worktree", "add", "--quiet", "--force", "--detach", str(tmp_path / "linked"))
-        (tmp_path / "linked" / "mine.txt").write_text("mine\n")
-        await performed(undo_of(verb))
-        assert len((await seen_at(tmp_path / "linked")).worktrees) == 2
-    assert (tmp_path / "linked" / "mine.txt").read_text() == "mine\n"
-    assert not [path.name for path in tmp_path.iterdir() if path.name.startswith(".resumed")]
-    assert not list((project.root / ".git").glob("resumed-*"))
 
 
 async def test_a_deleted_one_below_a_folder_that_became_a_link(tmp_path: Path) -> None:
