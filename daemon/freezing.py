@@ -17,7 +17,7 @@ from resumed.daemon.ports.clock import Clock
 from resumed.daemon.records import Built, agent_active_at
 from resumed.daemon.row_refresh import refresh_row
 from resumed.daemon.rpc.connection import Client
-from resumed.daemon.storage.streams import Streams
+from resumed.daemon.storage.stores import StreamStore
 from resumed.daemon.threads import Threads
 from resumed.protocol.restore import Outcome
 from resumed.restore.events import SCHEMA_VERSION
@@ -38,7 +38,7 @@ def own_event(payload: Payload, ref: str) -> Event:
 class Frozen:
     """A frozen thread. `root` and `home` say where Resume was pressed."""
 
-    def __init__(self, built: Built, streams: Streams, clock: Clock, workspace: "Here") -> None:
+    def __init__(self, built: Built, streams: StreamStore, clock: Clock, workspace: "Here") -> None:
         self.record = built.record
         self.thread_id = built.record.thread_id
         self.session_id = str(uuid.uuid4())
@@ -113,7 +113,7 @@ class Here:
 class Freezer:
     """Freezes threads of one workspace."""
 
-    def __init__(self, threads: Threads, leases: Leases, streams: Streams, clock: Clock) -> None:
+    def __init__(self, threads: Threads, leases: Leases, streams: StreamStore, clock: Clock) -> None:
         self._threads = threads
         self._leases = leases
         self._streams = streams
@@ -149,7 +149,7 @@ class Freezer:
             await refresh_row(self._threads, thread_id)
 
 
-async def ensure_thread(streams: Streams, record: Record) -> None:
+async def ensure_thread(streams: StreamStore, record: Record) -> None:
     """A thread known only from an agent's file gets a stream of its own, once."""
     stream = f"thread:{record.thread_id}"
     if await asyncio.to_thread(streams.exists, stream):

@@ -10,7 +10,7 @@ from resumed.daemon.ports.clock import Clock
 from resumed.daemon.rpc.queues import KeyedQueues
 from resumed.daemon.storage.layout import Layout
 from resumed.daemon.storage.lease import Lease, LeaseHolder, acquire
-from resumed.daemon.storage.streams import Streams
+from resumed.daemon.storage.stores import StreamStore
 from resumed.daemon.uninterrupted import uninterrupted
 from resumed.protocol.daemon import ClientInfo
 from resumed.protocol.errors import ErrorCode, Holder, ResumedError
@@ -94,7 +94,7 @@ class Leases:
             yield
 
     @contextlib.asynccontextmanager
-    async def writing(self, thread_id: str, client: ClientInfo, streams: Streams) -> AsyncIterator[str]:
+    async def writing(self, thread_id: str, client: ClientInfo, streams: StreamStore) -> AsyncIterator[str]:
         """Hold the lease and yield the name of the thread's stream, whose writer is given up before
         the lease is, however the block ends."""
         async with self.held(thread_id, client):

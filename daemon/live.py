@@ -11,7 +11,7 @@ import msgspec
 from resumed.daemon.masking import Masker
 from resumed.daemon.storage.errors import StreamMissing
 from resumed.daemon.storage.lease import Lease
-from resumed.daemon.storage.streams import Streams
+from resumed.daemon.storage.stores import StreamStore
 from resumed.daemon.uninterrupted import uninterrupted
 from resumed.protocol.errors import ErrorCode, ResumedError
 from resumed.restore.events.envelope import Event, Payload, Source, SourceKind
@@ -35,7 +35,7 @@ class TurnOnRecord(msgspec.Struct, frozen=True):
 class Writing(msgspec.Struct, frozen=True):
     """What every run writes with: the streams, and what takes secrets out before."""
 
-    streams: Streams
+    streams: StreamStore
     masker: Masker
 
 

@@ -25,8 +25,8 @@ from resumed.daemon.record_checkpoint import (
 )
 from resumed.daemon.storage.damage import Damage
 from resumed.daemon.storage.errors import StreamMissing
-from resumed.daemon.storage.reader import Position, Reading
-from resumed.daemon.storage.streams import Streams
+from resumed.daemon.storage.reader import Position
+from resumed.daemon.storage.stores import StreamReading, StreamStore
 from resumed.daemon.taking_up import TakingUp
 from resumed.restore.events.envelope import Event
 from resumed.restore.events.session import Ingested, SessionMeta, WorktreeBound
@@ -77,7 +77,7 @@ class _Parts(msgspec.Struct, kw_only=True):
     `ingested` is what a restore has read of it before, `agents_own_lost` the sentence of its
     loss, and `agents_own_holds` says that some event of it was read."""
 
-    own: dict[str, Reading] = {}
+    own: dict[str, StreamReading] = {}
     unread: list[str] = []
     agents_own: str | None = None
     ingested: Ingested | None = None
@@ -90,7 +90,7 @@ class _Parts(msgspec.Struct, kw_only=True):
     cut_off: bool = False
 
 
-def build(streams: Streams, source: Source, saved: bytes | None) -> Built:
+def build(streams: StreamStore, source: Source, saved: bytes | None) -> Built:
     """Read and fold. Blocking: runs on a worker thread."""
     checkpoint = unpack(saved) if saved else None
     if checkpoint is not None and not foreign_holds(checkpoint.foreign, source.path):
@@ -103,7 +103,7 @@ def build(streams: Streams, source: Source, saved: bytes | None) -> Built:
     return built
 
 
-def _build(streams: Streams, source: Source, checkpoint: Checkpoint | None) -> Built | None:
+def _build(streams: StreamStore, source: Source, checkpoint: Checkpoint | None) -> Built | None:
     parts = _Parts()
     if not _open_own(streams, source, checkpoint, parts):
         return None
@@ -165,7 +165,7 @@ def _build(streams: Streams, source: Source, checkpoint: Checkpoint | None) -> B
     )
 
 
-def _open_own(streams: Streams, source: Source, checkpoint: Checkpoint | None, parts: _Parts) -> bool:
+def _open_own(streams: StreamStore, source: Source, checkpoint: Checkpoint | None, parts: _Parts) -> bool:
     """Read the thread's stream and those of its runs; runs that came to nothing are left out.
 
     Returns whether the checkpoint could be used for every stream that it holds."""
@@ -195,7 +195,7 @@ def _open_own(streams: Streams, source: Source, checkpoint: Checkpoint | None, p
 
 
 def _open_stream(
-    streams: Streams, source: Source, stream: str, known: dict[str, Position], parts: _Parts
+    streams: StreamStore, source: Source, stream: str, known: dict[str, Position], parts: _Parts
 ) -> bool:
     """Read one stream, or what was added to it; returns whether it goes on from what is known, which one
     that is not there does."""
@@ -243,7 +243,7 @@ def agent_active_at(source: Source) -> str:
     return head.last_active_at if head and not head.unread else ""
 
 
-def _with_worktree(streams: Streams, events: list[Event]) -> list[Event]:
+def _with_worktree(streams: StreamStore, events: list[Event]) -> list[Event]:
     """The worktree that a run names is described by the first line of its own stream. Where that is not
     here, the run comes from another machine: its ids of places are in no memory that ours could be
     compared with, and are left out."""
@@ -259,7 +259,7 @@ def _with_worktree(streams: Streams, events: list[Event]) -> list[Event]:
     return [events[0], at_start, *events[1:]]
 
 
-def _without_strange_ids(streams: Streams, event: Event) -> Event:
+def _without_strange_ids(streams: StreamStore, event: Event) -> Event:
     bound = event.payload
     if not isinstance(bound, WorktreeBound) or bound.worktree_id is None:
         return event

@@ -15,7 +15,7 @@ from resumed.daemon.perform import Performer
 from resumed.daemon.perform_checks import Refused, Tools, idle
 from resumed.daemon.ports.git_command import GitFailed
 from resumed.daemon.storage.reader import Position
-from resumed.daemon.storage.streams import Streams
+from resumed.daemon.storage.stores import StreamStore
 from resumed.protocol.errors import ErrorCode, ResumedError
 from resumed.restore.effects import NotPerformed, Performed
 from resumed.restore.events.envelope import Event, Payload
@@ -40,7 +40,7 @@ class Recoverer:
     How far a thread's stream names no restore without an end is remembered: one that has its end keeps
     it, and a new one, of whichever daemon, is named behind that before it does anything."""
 
-    def __init__(self, streams: Streams, observer: Observer, tools: Tools) -> None:
+    def __init__(self, streams: StreamStore, observer: Observer, tools: Tools) -> None:
         self._streams = streams
         self._observer = observer
         self._tools = tools

@@ -13,8 +13,8 @@ import msgspec
 import pathspec
 
 from resumed.daemon.storage.blob_rows import BlobTooLarge
-from resumed.daemon.storage.blobs import Blobs
 from resumed.daemon.storage.layout import KEY_BYTES
+from resumed.daemon.storage.stores import BlobStore
 
 SECRET_FILES = (
     "token", "*_token", "*.token", "credentials", "!token/", "!*_token/", "!credentials/",
@@ -56,7 +56,7 @@ class SecretFiles:
 class FileContents:
     """Keeps contents of files: as they are, or of secret ones only a fingerprint."""
 
-    def __init__(self, blobs: Blobs, secret: SecretFiles, key: bytes) -> None:
+    def __init__(self, blobs: BlobStore, secret: SecretFiles, key: bytes) -> None:
         self._blobs = blobs
         self._secret = secret
         self._key = key
@@ -64,7 +64,7 @@ class FileContents:
     async def keep(self, path: str, data: bytes) -> str | SecretKept | BlobTooLarge:
         """Return the name of the content when it is durable, or what stands for a secret one.
 
-        Raises `StorageFailed` or `StateReadOnly`, as `Blobs.put` does."""
+        Raises `StorageFailed` or `StateReadOnly`, as `BlobStore.put` does."""
         if self._secret.holds(path):
             return SecretKept(fingerprint(self._key, path, data))
         return await self._blobs.put(data)

@@ -12,7 +12,7 @@ from resumed.daemon.permission_words import check_not_wider
 from resumed.daemon.ports.clock import Clock
 from resumed.daemon.run_place import Where, World
 from resumed.daemon.start_facts import first_facts, later_facts
-from resumed.daemon.storage.streams import Streams
+from resumed.daemon.storage.stores import StreamStore
 from resumed.daemon.threads import Threads
 from resumed.daemon.uninterrupted import uninterrupted
 from resumed.protocol.errors import ErrorCode, ResumedError
@@ -28,7 +28,7 @@ from resumed.restore.snapshot import Record, Run
 class Starter:
     """Starts runs whose lease is held."""
 
-    def __init__(self, threads: Threads, streams: Streams, world: World, clock: Clock) -> None:
+    def __init__(self, threads: Threads, streams: StreamStore, world: World, clock: Clock) -> None:
         self._threads = threads
         self._streams = streams
         self._world = world

@@ -22,7 +22,7 @@ from resumed.daemon.storage.errors import CursorRefused, IndexDamaged, StorageEr
 from resumed.daemon.storage.index import Index
 from resumed.daemon.storage.layout import Layout
 from resumed.daemon.storage.rows import FileCursor, PageRequest, ThreadRow
-from resumed.daemon.storage.streams import Streams
+from resumed.daemon.storage.stores import StreamStore
 from resumed.daemon.surroundings import ELSEWHERE, Folders, Surroundings
 from resumed.daemon.views import UNFINISHED
 from resumed.protocol.errors import ErrorCode, ResumedError
@@ -45,7 +45,7 @@ class Store(msgspec.Struct, frozen=True):
 
     layout: Layout
     index: Index
-    streams: Streams
+    streams: StreamStore
 
 
 class Threads:

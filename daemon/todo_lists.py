@@ -8,7 +8,7 @@ from resumed.daemon.live import Live
 from resumed.daemon.row_refresh import refresh_row
 from resumed.daemon.rpc.connection import Client
 from resumed.daemon.sessions import Sessions
-from resumed.daemon.storage.streams import Streams
+from resumed.daemon.storage.stores import StreamStore
 from resumed.daemon.threads import Threads
 from resumed.daemon.views import todos_view
 from resumed.protocol.errors import ErrorCode, ResumedError
@@ -24,7 +24,7 @@ class TodoLists:
     """Reads and replaces lists. A list is compared with `base_revision` by whoever may write it, so
     that nobody writes in between."""
 
-    def __init__(self, threads: Threads, sessions: Sessions, leases: Leases, streams: Streams) -> None:
+    def __init__(self, threads: Threads, sessions: Sessions, leases: Leases, streams: StreamStore) -> None:
         self._threads = threads
         self._sessions = sessions
         self._leases = leases
