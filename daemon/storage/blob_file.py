@@ -17,7 +17,7 @@ import aiosqlite
 
 from resumed.daemon.storage import disk
 from resumed.daemon.storage.blob_rows import COLUMNS, SCHEMA, SCHEMA_VERSION
-from resumed.daemon.storage.database import CORRUPT, create_private, error_code, set_aside
+from resumed.daemon.storage.database import CORRUPT, create_private, error_code, journaled, set_aside
 from resumed.daemon.storage.errors import StateReadOnly, StorageFailed
 from resumed.daemon.storage.layout import Layout
 from resumed.daemon.uninterrupted import uninterrupted
@@ -176,7 +176,8 @@ def read_only(path: Path) -> sqlite3.Connection:
 async def _connected(path: Path) -> aiosqlite.Connection:
     connection: aiosqlite.Connection | None = None
     try:
-        connection = await _with_log(path) or await _without_log(path)
+        # Before the journal's mode, which writes the first page.
+        connection = await journaled(path, BUSY_SECONDS, "auto_vacuum = INCREMENTAL")
         for setting in (*_DURABLE, "secure_delete = ON"):
             await connection.execute(f"PRAGMA {setting}")
         await connection.execute_fetchall(f"PRAGMA journal_size_limit = {JOURNAL_BYTES}")
@@ -188,44 +189,6 @@ async def _connected(path: Path) -> aiosqlite.Connection:
             raise _damage(error) or _failed(error) from error
         raise
     return connection
-
-
-async def _with_log(path: Path) -> aiosqlite.Connection | None:
-    """Open with a write-ahead log; `None` where the file system can't share the memory that one needs."""
-    connection = await _plain(path)
-    try:
-        # Before the journal's mode, which writes the first page.
-        await connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-        rows = await connection.execute_fetchall("PRAGMA journal_mode = WAL")
-        await connection.execute("BEGIN IMMEDIATE")
-        await connection.execute("ROLLBACK")
-        if [tuple(row) for row in rows] == [("wal",)]:
-            return connection
-    except sqlite3.OperationalError as error:
-        if error_code(error) == sqlite3.SQLITE_BUSY:
-            await connection.close()
-            raise
-    except sqlite3.Error:
-        await connection.close()
-        raise
-    await connection.close()
-    return None
-
-
-async def _without_log(path: Path) -> aiosqlite.Connection:
-    connection = await _plain(path)
-    try:
-        # Nobody else may look while the log is given up, since that too would need shared memory.
-        for setting in ("locking_mode = EXCLUSIVE", "journal_mode = TRUNCATE", "locking_mode = NORMAL"):
-            await connection.execute_fetchall(f"PRAGMA {setting}")
-    except sqlite3.Error:
-        await connection.close()
-        raise
-    return connection
-
-
-async def _plain(path: Path) -> aiosqlite.Connection:
-    return await aiosqlite.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
 
 
 async def _check_schema(connection: aiosqlite.Connection) -> None:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import aiosqlite
 
-from resumed.daemon.storage.database import CORRUPT, create_private, error_code, set_aside
+from resumed.daemon.storage.database import CORRUPT, create_private, error_code, journaled, set_aside
 from resumed.daemon.storage.errors import IndexDamaged, IndexFailed
 from resumed.daemon.storage.layout import INDEX_VERSION
 from resumed.daemon.storage.rows import (
@@ -199,6 +199,7 @@ class Index:
     async def _transaction(self, statements: Sequence[Statement]) -> None:
         async with self._turn:
             try:
+                await self._connection.execute("BEGIN IMMEDIATE")
                 for sql, rows in statements:
                     if rows:
                         await self._connection.executemany(sql, rows)
@@ -242,12 +243,12 @@ def _give_up(path: Path, damage: IndexDamaged) -> str:
 async def _connected(path: Path) -> aiosqlite.Connection:
     try:
         create_private(path)
-        connection = await aiosqlite.connect(path, timeout=BUSY_SECONDS)
+        connection = await journaled(path, BUSY_SECONDS)
     except (sqlite3.Error, OSError) as error:
-        refusal = IndexDamaged if _is_blocked(path) else IndexFailed
+        damaged = error_code(error) in _NOT_OURS or _is_blocked(path)
+        refusal = IndexDamaged if damaged else IndexFailed
         raise refusal(f"The index could not be opened ({error}).") from error
     try:
-        await connection.execute("PRAGMA journal_mode = WAL")
         await connection.execute("PRAGMA synchronous = NORMAL")
         await _check_schema(connection)
     except sqlite3.Error as error:
