@@ -8,6 +8,7 @@ import uuid
 
 from resumed.daemon.agents import AGENTS
 from resumed.daemon.checker import Checker
+from resumed.daemon.collecting import collect_when_idle
 from resumed.daemon.freezing import Freezer
 from resumed.daemon.identity import Identities, IdentityFailed
 from resumed.daemon.keeping.archive import Archive
@@ -34,6 +35,7 @@ from resumed.daemon.run_place import World
 from resumed.daemon.runtime import workspace_id
 from resumed.daemon.sessions import Sessions
 from resumed.daemon.storage.blobs import Blobs
+from resumed.daemon.storage.collection import collect
 from resumed.daemon.storage.errors import StorageError
 from resumed.daemon.storage.index import Index
 from resumed.daemon.storage.layout import Layout
@@ -88,6 +90,8 @@ class Workspace:
         self.purger = Purger(self.threads, self.leases, store, self.blobs, clock)
         self.releaser = Releaser(self.threads, self.leases, self.sessions, layout, self._tell_asked)
         self.leases.settle = self._settle
+        self._collecting: asyncio.Task[None] | None = None
+        self._now = clock.now
         self._index = index
         self._root = root
         self._worktree: str | None = None
@@ -115,6 +119,11 @@ class Workspace:
             await asyncio.to_thread(self._registrations.forget_old)
             await self._begin_run()
             await self._finish_what_was_cut_off()
+            self._collecting = asyncio.create_task(
+                collect_when_idle(
+                    lambda: collect(self.blobs, self.layout, self._now), self.busy, asyncio.sleep
+                )
+            )
         await self.threads.refresh()
         if not self.layout.read_only:
             self._tidying = asyncio.create_task(self._tidy())
@@ -126,14 +135,14 @@ class Workspace:
 
     async def abandon(self) -> None:
         """End as a crash would, without a mark of a clean shutdown: a restore may still be at work."""
-        await self._stop_tidying()
+        await self._stop_in_background()
         await self.threads.close()
         await self.blobs.close()
         await self._index.close()
 
     async def close(self) -> None:
         """Let runs go, mark the shutdown as clean, close everything."""
-        await self._stop_tidying()
+        await self._stop_in_background()
         await self.restorer.close()
         await self.sessions.close()
         await self.threads.close()
@@ -159,10 +168,12 @@ class Workspace:
         except Exception:  # the next start tidies up; nothing depends on it until then
             _LOG.exception("what an earlier process left could not be tidied up")
 
-    async def _stop_tidying(self) -> None:
-        if self._tidying is not None:
-            self._tidying.cancel()
-            await asyncio.gather(self._tidying, return_exceptions=True)
+    async def _stop_in_background(self) -> None:
+        """What is left to do is found again the next time."""
+        tasks = [task for task in (self._tidying, self._collecting) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _settle(self, thread_id: str) -> None:
         await self.importer.tidy()
