@@ -48,6 +48,7 @@ class Layout:
     read_only: bool = False
     reason: str = ""
     mark: tuple[int, ...] = ()
+    _sessions: dict[str, Path] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def open(cls, home: Path) -> "Layout":
@@ -204,7 +205,7 @@ class Layout:
     def first_files(self, kind: str) -> Iterator[tuple[str, Path]]:
         """Yield every stream of a kind with its first file; one that is in two places comes twice."""
         if kind == "session":
-            paths, pattern = self._session_files("*"), _SESSION_FILE
+            paths, pattern = self._session_files(), _SESSION_FILE
         else:
             paths, pattern = (self.home / f"{kind}s").glob("*.jsonl"), _STREAM_FILE
         for path in paths:
@@ -218,10 +219,20 @@ class Layout:
             yield from (path for path in (self.home / folder).rglob("*.jsonl*") if path.is_file())
 
     def _find_session(self, session_id: str) -> Path | None:
-        return next(self._session_files(session_id), None)
+        """Listing all folders for each of thousands of runs would take far longer than to read them; so
+        what one listing finds is remembered, and looked at again each time it is used."""
+        known = self._sessions.get(session_id)
+        if known is not None and known.exists():
+            return known
+        found: dict[str, Path] = {}
+        for stream, path in self.first_files("session"):
+            found.setdefault(stream.removeprefix("session:"), path)
+        self._sessions.pop(session_id, None)
+        self._sessions.update(found)
+        return found.get(session_id)
 
-    def _session_files(self, session_id: str) -> Iterator[Path]:
-        name = f"rollout-*-{session_id}.jsonl"
+    def _session_files(self) -> Iterator[Path]:
+        name = "rollout-*.jsonl"
         yield from self.sessions.glob(f"*/*/*/{name}")
         yield from self.archived_sessions.glob(name)
 

@@ -247,3 +247,24 @@ def test_a_folder_that_somebody_else_made_is_made_durable(
     synced = synced_folders(monkeypatch)
     Layout.open(tmp_path)
     assert tmp_path in synced
+
+
+def test_a_run_is_found_again_without_listing_and_wherever_it_was_moved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layout = Layout.open(tmp_path / "state")
+    identifier = "5973b6c0-94b8-487b-a530-2aeb6098ae0e"
+    path = layout.session_path(identifier, "2026-01-02T03:04:05.000Z")
+    assert layout.find_stream(f"session:{identifier}") is None
+    path.parent.mkdir(parents=True)
+    path.touch()
+    assert layout.find_stream(f"session:{identifier}") == path
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "glob", lambda *_: pytest.fail("the folders were listed again"))
+        assert layout.find_stream(f"session:{identifier}") == path
+    archived = layout.home / "archived_sessions" / path.name
+    archived.parent.mkdir(exist_ok=True)
+    path.rename(archived)
+    assert layout.find_stream(f"session:{identifier}") == archived
+    archived.unlink()
+    assert layout.find_stream(f"session:{identifier}") is None
