@@ -6,7 +6,7 @@ BENCH := $(PYTHON) -m tests.benchmarks.bench
 
 SOAK := RESUMED_TEST_KILLS=1000 $(PYTHON) -m pytest -s tests/crash/test_daemon_under_load.py
 
-.PHONY: demo test check soak bench schema clean prepare codex lint
+.PHONY: demo test check soak mutations bench schema clean prepare codex lint
 
 demo: prepare ## Resume on real recordings and real repositories, as a person sees it
 	@$(DEMO)
@@ -19,6 +19,9 @@ check: prepare lint ## the fast part: style, types, imports, the rules of the re
 
 soak: prepare ## kills the daemon a thousand times under load, about a quarter of an hour
 	@$(SOAK)
+
+mutations: prepare ## takes each protection of the storage away and expects a suite to notice
+	@$(PYTHON) -m tests.crash.mutations
 
 bench: prepare ## figures beside their anchors; no test depends on them
 	@$(BENCH)
