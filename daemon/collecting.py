@@ -20,10 +20,11 @@ Rest = Callable[[float], Awaitable[None]]
 
 
 async def collect_when_idle(
-    collect: Callable[[], Awaitable[Collected | NotCollected]], busy: Callable[[], bool], rest: Rest
+    collect: Callable[[], Awaitable[Collected | NotCollected | None]], busy: Callable[[], bool], rest: Rest
 ) -> None:
     """Go on for ever: rest, and collect when nobody is `busy` here; after that rest for a day. What
-    keeps it from collecting is logged, and tried again the next day."""
+    keeps it from collecting is logged, and tried again the next day. `collect` gives `None` where it is not
+    due."""
     while True:
         await rest(LOOK_SECONDS)
         if busy():
@@ -37,11 +38,11 @@ async def collect_when_idle(
         await rest(DAY_SECONDS)
 
 
-def _tell(done: Collected | NotCollected) -> None:
+def _tell(done: Collected | NotCollected | None) -> None:
     match done:
         case Collected() if done.removed:
             _LOG.info("%d kept contents that nothing names were removed", done.removed)
-        case Collected():
+        case Collected() | None:
             pass
         case NotCollected():
             _LOG.warning("%s", done.sentence)

@@ -35,7 +35,7 @@ from resumed.daemon.run_place import World
 from resumed.daemon.runtime import workspace_id
 from resumed.daemon.sessions import Sessions
 from resumed.daemon.storage.blobs import Blobs
-from resumed.daemon.storage.collection import collect
+from resumed.daemon.storage.collection import Collected, NotCollected, collect, is_due
 from resumed.daemon.storage.errors import StorageError
 from resumed.daemon.storage.index import Index
 from resumed.daemon.storage.layout import Layout
@@ -119,11 +119,7 @@ class Workspace:
             await asyncio.to_thread(self._registrations.forget_old)
             await self._begin_run()
             await self._finish_what_was_cut_off()
-            self._collecting = asyncio.create_task(
-                collect_when_idle(
-                    lambda: collect(self.blobs, self.layout, self._now), self.busy, asyncio.sleep
-                )
-            )
+            self._collecting = asyncio.create_task(collect_when_idle(self._collect, self.busy, asyncio.sleep))
         await self.threads.refresh()
         if not self.layout.read_only:
             self._tidying = asyncio.create_task(self._tidy())
@@ -167,6 +163,12 @@ class Workspace:
             await self.archive.tidy()
         except Exception:  # the next start tidies up; nothing depends on it until then
             _LOG.exception("what an earlier process left could not be tidied up")
+
+    async def _collect(self) -> Collected | NotCollected | None:
+        """Every workspace's process looks; one of them collects."""
+        if not await asyncio.to_thread(is_due, self.layout, self._now):
+            return None
+        return await collect(self.blobs, self.layout, self._now)
 
     async def _stop_in_background(self) -> None:
         """What is left to do is found again the next time."""

@@ -23,6 +23,7 @@ from resumed.daemon.storage.layout import STREAM_KINDS, Layout
 from resumed.daemon.storage.reader import Reading
 from resumed.restore.events import SCHEMA_VERSION
 
+DAY_SECONDS = 24 * 3600
 STEP_PAGES = 1024
 """Pages that one step gives back."""
 
@@ -78,9 +79,21 @@ async def collect(blobs: Blobs, layout: Layout, now: Now, cap_bytes: int = 0) ->
         passage("collection.marked")
         collected = await sweep(blobs, marks, now, cap_bytes)
         await shrink(blobs)
+        await asyncio.to_thread(os.utime, layout.collection_lock_path)
         return collected
     finally:
         os.close(lock)
+
+
+def is_due(layout: Layout, now: Now) -> bool:
+    """Whether any contents are kept here, and no process has collected for a day. Blocks."""
+    if not layout.blobs_path.exists():
+        return False
+    try:
+        collected_at = layout.collection_lock_path.stat().st_mtime * 1000
+    except FileNotFoundError:
+        return True
+    return milliseconds(now()) - collected_at >= DAY_SECONDS * 1000
 
 
 async def remove(blobs: Blobs, layout: Layout, names: Collection[str], before: int) -> Removed | NotCollected:

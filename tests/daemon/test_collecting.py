@@ -16,7 +16,10 @@ class Ended(Exception):
     """The script of the test is over."""
 
 
-async def played(busy: list[bool], outcomes: list[Collected | NotCollected | Exception]) -> list[float | str]:
+Outcome = Collected | NotCollected | Exception | None
+
+
+async def played(busy: list[bool], outcomes: list[Outcome]) -> list[float | str]:
     """What happened, in order: rests by their seconds, and collections."""
     log: list[float | str] = []
 
@@ -26,7 +29,7 @@ async def played(busy: list[bool], outcomes: list[Collected | NotCollected | Exc
         if not busy:
             raise Ended
 
-    async def collect() -> Collected | NotCollected:
+    async def collect() -> Collected | NotCollected | None:
         log.append("collect")
         outcome = outcomes.pop(0)
         if isinstance(outcome, Exception):
@@ -38,8 +41,9 @@ async def played(busy: list[bool], outcomes: list[Collected | NotCollected | Exc
     return log
 
 
-async def test_it_waits_until_nobody_is_busy_and_then_a_day() -> None:
-    assert await played([True, True, False], [NOTHING]) == [
+@pytest.mark.parametrize("outcome", [NOTHING, None])
+async def test_it_waits_until_nobody_is_busy_and_then_a_day(outcome: Collected | None) -> None:
+    assert await played([True, True, False], [outcome]) == [
         LOOK_SECONDS,
         LOOK_SECONDS,
         LOOK_SECONDS,

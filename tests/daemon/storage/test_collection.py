@@ -9,10 +9,10 @@ import msgspec
 import pytest
 
 from resumed.daemon.storage import blob_table, collection, disk
-from resumed.daemon.storage.blob_rows import BlobFound
+from resumed.daemon.storage.blob_rows import BlobFound, milliseconds
 from resumed.daemon.storage.blobs import Blobs
 from resumed.daemon.storage.codec import encode_as
-from resumed.daemon.storage.collection import Collected, Marks, NotCollected, collect, mark, sweep
+from resumed.daemon.storage.collection import Collected, Marks, NotCollected, collect, is_due, mark, sweep
 from resumed.daemon.storage.errors import EventRefused, StateReadOnly
 from resumed.daemon.storage.layout import Layout
 from resumed.daemon.storage.streams import Streams
@@ -341,3 +341,19 @@ async def test_killed_anywhere_only_what_nothing_names_is_gone(tmp_path: Path, p
     assert kills >= 1
     assert names(layout) == set(wanted)
     check_whole(layout)
+
+
+async def test_collection_is_due_once_a_day_where_contents_are_kept(layout: Layout, clock: FakeClock) -> None:
+    assert not is_due(layout, clock.now)
+    async with kept(layout, clock) as blobs:
+        assert not layout.blobs_path.exists()
+        await put(blobs, b"x")
+        assert is_due(layout, clock.now)
+        await collected(blobs, layout, clock)
+    at = milliseconds(clock.now()) / 1000
+    os.utime(layout.collection_lock_path, (at, at))
+    assert not is_due(layout, clock.now)
+    clock.advance(DAY - 1)
+    assert not is_due(layout, clock.now)
+    clock.advance(1)
+    assert is_due(layout, clock.now)
