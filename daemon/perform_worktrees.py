@@ -99,10 +99,15 @@ async def remove_worktree(tools: Tools, verb: RemoveWorktree) -> dict[str, objec
         await asyncio.to_thread(removal.forget)
     if deletable is not None:
         (await tools.writer.delete_branch(base.common_dir, deletable, verb.sha)).expect()
-    if is_there or goes_on:
-        await asyncio.to_thread(removal.end)
-    if verb.registered_at is not None:
-        await _registered_again(tools, base, path, verb.restore_id)
+    try:
+        if is_there or goes_on:
+            await asyncio.to_thread(removal.end)
+    except OSError as error:
+        left = f"{printable(removal.files)} could not be deleted: {error.strerror}"
+        raise Refused(left, left=True) from error
+    finally:
+        if verb.registered_at is not None:
+            await _registered_again(tools, base, path, verb.restore_id)
     return {"path": path, "removed": is_there or goes_on, "deleted_branch": deletable}
 
 

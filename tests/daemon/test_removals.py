@@ -1,10 +1,12 @@
 """Taking a work tree away, cut off anywhere, goes on where it was and takes nothing of anybody else."""
 
 import contextlib
+import errno
 import itertools
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -88,3 +90,29 @@ async def test_what_somebody_made_there_while_it_was_cut_off_stays(
     assert (tmp_path / "linked" / "mine.txt").read_text() == "mine\n"
     assert not [path.name for path in tmp_path.iterdir() if path.name.startswith(".resumed")]
     assert not list((project.root / ".git").glob("resumed-*"))
+
+
+async def test_what_cannot_be_deleted_is_named_and_the_old_one_is_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = make_project(tmp_path / "project")
+    shutil.rmtree(project.worktree(tmp_path / "linked", "feature").root)
+    before = every_byte(project.root / ".git" / "worktrees")
+    verb = over(on_new(project, tmp_path / "linked"), FEATURE)
+    await performed(verb)
+
+    remove = shutil.rmtree
+
+    def refuse(folder: Path, **more: Any) -> None:
+        if str(folder) == str(tmp_path / ".resumed-r"):
+            raise PermissionError(errno.EACCES, "Permission denied", str(folder))
+        remove(folder, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "rmtree", refuse)
+        reason = await refused(undo_of(verb))
+    assert reason == f"{tmp_path / '.resumed-r'} could not be deleted: Permission denied"
+    for _ in range(2):
+        assert every_byte(project.root / ".git" / "worktrees") == before
+        await performed(undo_of(verb))
+    assert [path.name for path in tmp_path.iterdir()] == ["project"]
