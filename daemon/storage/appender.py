@@ -157,7 +157,14 @@ class Appender:
         name = self._home.first.name
         if any(file.version > SCHEMA_VERSION for file in reading.files):
             raise StateReadOnly(f"{name} was written by a newer version.")
-        if any(damage.kind == "firstLine" for damage in reading.damage):
+        # One that was being declared torn when the process died is declared now.
+        due = {
+            (loose.file, loose.offset)
+            for loose in reading.trailing
+            if is_copied(self._home.quarantine, loose)
+        }
+        lost = [damage for damage in reading.damage if damage.kind == "firstLine"]
+        if any((damage.file, damage.offset) not in due for damage in lost):
             raise StateReadOnly(f"The first line of {name} is damaged; it can only be read.")
 
     def _continue(self, path: Path, reading: Reading) -> None:

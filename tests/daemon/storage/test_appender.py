@@ -419,3 +419,19 @@ def test_killed_while_declaring_a_torn_tail_the_next_holder_declares_it(tmp_path
         assert opened.seq == 7
         opened.commit([(entry("after"),)])
     assert stored(home) == ["m1", "m2", "m3", "m4", "after"]
+
+
+def test_killed_while_declaring_a_torn_first_line_the_next_holder_declares_it(tmp_path: Path) -> None:
+    home = stream_home(tmp_path)
+    home.first.parent.mkdir(parents=True)
+    torn = line("lost", 1)[:40]
+    home.first.write_bytes(torn)
+    with appender(home) as opened:
+        assert opened.seq == 1
+    home.first.write_bytes(torn + b"\n" + line("note", 1)[:30])
+    with appender(home) as opened:
+        opened.commit([(meta(),), (entry("after"),)])
+    assert stored(home) == ["after"]
+    reading = Reading(home.first)
+    assert [event.seq for event in reading] == [1, 2, 3, 4]
+    assert reading.damage == ()
