@@ -44,7 +44,7 @@ class Sweep(NamedTuple):
 
 PARTS = (1, 50, 99)
 TORN = tuple(Fault(Action.TEAR, Call.WRITE, write, 50) for write in (6, 24, 57, 83))
-SEALED = tuple(Fault(Action.FAIL, Call.SYNC, sync, errno.EIO) for sync in (21, 38))
+SEALED = tuple(Fault(Action.FAIL, Call.SYNC, sync, errno.EIO) for sync in (22, 42))
 STEPS_BEFORE = 9
 FULL = Call.WRITE | Call.CREATE | Call.FOLDER | Call.TRUNCATE | Call.RENAME
 SWEEPS = (
