@@ -26,6 +26,7 @@ from resumed.restore.probes import (
     CommitProbe,
     FileProbe,
     FolderProbe,
+    HeadLogProbe,
     HistoryProbe,
     LooseProbe,
     NoRepository,
@@ -104,6 +105,8 @@ class Observer:
                 return await self.git.loose(path, sha)
             case RegistrationProbe(path, worktree):
                 return await self.git.registration(path, worktree)
+            case HeadLogProbe(path):
+                return await self.git.head_log(path)
             case SwitchProbe(path, branch):
                 return await self.git.switch(path, branch)
             case FileProbe(path):

@@ -31,6 +31,11 @@ async def switch_branch(tools: Tools, verb: SwitchBranch) -> dict[str, object]:
         return _evidence(seen, already=True)
     if (seen.branch, seen.sha) != (verb.from_branch, verb.from_sha):
         raise Refused(f"{printable(verb.root)} is not on {_place(verb.from_branch, verb.from_sha)} any more")
+    if verb.moved_by is not None and (await tools.git.head_log(verb.root)).moved_by not in (
+        None,
+        verb.moved_by,
+    ):
+        raise Refused(f"somebody else moved HEAD of {printable(verb.root)} there")
     if verb.to_branch is not None:
         await branch_is_at(tools, verb.root, verb.to_branch, verb.to_sha)
         held_by_no_other(seen, verb.to_branch, verb.root)
@@ -61,7 +66,7 @@ def closed_folders(root: str, paths: tuple[str, ...]) -> tuple[str, ...]:
 async def _switched(tools: Tools, verb: SwitchBranch, carried: tuple[str, ...]) -> dict[str, object]:
     target = ("--detach", verb.to_sha) if verb.to_branch is None else (verb.to_branch,)
     try:
-        outcome = await tools.writer.switch(verb.root, target)
+        outcome = await tools.writer.switch(verb.root, target, verb.restore_id)
         reason = "" if outcome.code == 0 else outcome.reason
     except GitFailed as failure:
         reason = failure.sentence

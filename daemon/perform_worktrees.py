@@ -51,7 +51,7 @@ async def add_worktree(tools: Tools, verb: AddWorktree) -> dict[str, object]:
         return _evidence(standing, already=True)
     plan = await _plan(tools, verb, base, path)
     made = await asyncio.to_thread(_missing_parents, path)
-    reason = await _made(tools, plan)
+    reason = await _made(tools, plan, verb.restore_id)
     try:
         seen = await _standing(tools, verb, base, path)
         is_whole = seen is not None and not (reason and await tools.git.uncommitted(path))
@@ -71,7 +71,8 @@ async def add_worktree(tools: Tools, verb: AddWorktree) -> dict[str, object]:
 
 async def remove_worktree(tools: Tools, verb: RemoveWorktree) -> dict[str, object]:
     """Remove the work tree if it is clean (no ignored files either) and still at `sha`, then the branch
-    if asked to, and have git know again what making it replaced. What was cut off is gone on with.
+    if asked to, and have git know again what making it replaced. What was cut off is gone on with. One that
+    somebody else made there since is theirs, with its branch: then nothing of this restore's is there.
 
     Raises `Refused`, `GitFailed` or `NotCopied`."""
     path = canonical(verb.path)
@@ -82,25 +83,27 @@ async def remove_worktree(tools: Tools, verb: RemoveWorktree) -> dict[str, objec
     entry = next((entry for entry in base.worktrees if entry.path == path), None)
     if verb.registered_at is not None and (goes_on or is_there or entry is None):
         await asyncio.to_thread(tools.registrations.check, verb.restore_id)
-    if is_there and not goes_on:
+    is_theirs = is_there and (goes_on or await _made_by_others(tools, verb, base, path))
+    if is_there and not is_theirs:
         await _untouched(tools, verb, base, entry)
     try:
-        deletable = await _deletable(tools, verb, base, path)
+        deletable = await _deletable(tools, verb, base, "" if is_theirs else path)
     except Refused:
-        if not goes_on:
+        if not goes_on and not is_theirs:
             raise
         # Somebody uses it meanwhile. What was begun is ended all the same.
         deletable = None
-    if is_there and not goes_on:
+    is_ours = goes_on or (is_there and not is_theirs)
+    if is_ours and not goes_on:
         await asyncio.to_thread(removal.begin)
-    elif entry is not None and not goes_on and verb.registered_at is None:
+    elif entry is not None and not is_there and not goes_on and verb.registered_at is None:
         (await tools.writer.remove_worktree(base.common_dir, path)).expect()
-    if is_there or goes_on:
+    if is_ours:
         await asyncio.to_thread(removal.forget)
     if deletable is not None:
         (await tools.writer.delete_branch(base.common_dir, deletable, verb.sha)).expect()
     try:
-        if is_there or goes_on:
+        if is_ours:
             await asyncio.to_thread(removal.end)
     except OSError as error:
         left = f"{printable(removal.files)} could not be deleted: {error.strerror}"
@@ -108,7 +111,14 @@ async def remove_worktree(tools: Tools, verb: RemoveWorktree) -> dict[str, objec
     finally:
         if verb.registered_at is not None:
             await _registered_again(tools, base, path, verb.restore_id)
-    return {"path": path, "removed": is_there or goes_on, "deleted_branch": deletable}
+    return {"path": path, "removed": is_ours, "deleted_branch": deletable}
+
+
+async def _made_by_others(tools: Tools, verb: RemoveWorktree, base: RepositorySeen, path: str) -> bool:
+    seen = await repository_at(tools, path)
+    if seen.top_level != path or seen.kind != "linked" or seen.common_id != base.common_id:
+        return False
+    return (await tools.git.head_log(path)).begun_by not in (None, verb.restore_id)
 
 
 async def _deletable(tools: Tools, verb: RemoveWorktree, base: RepositorySeen, path: str) -> str | None:
@@ -187,9 +197,9 @@ async def _may_be_replaced(
     await asyncio.to_thread(tools.registrations.keep, verb.restore_id, kept.git_dir)
 
 
-async def _made(tools: Tools, plan: _Plan) -> str:
+async def _made(tools: Tools, plan: _Plan, by: str) -> str:
     try:
-        outcome = await tools.writer.add_worktree(plan.base.common_dir, plan.options, plan.path, plan.at)
+        outcome = await tools.writer.add_worktree(plan.base.common_dir, plan.options, plan.path, plan.at, by)
     except GitFailed as failure:
         return failure.sentence
     return "" if outcome.code == 0 else outcome.reason

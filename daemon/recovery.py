@@ -23,9 +23,10 @@ from resumed.restore.events.journal import RestoreClosed, RestoreStep
 from resumed.restore.events.session import SessionEnded, SessionMeta
 from resumed.restore.events.thread import SessionLinked
 from resumed.restore.left_place import place_records
+from resumed.restore.place import within
 from resumed.restore.probes import RepositorySeen
 from resumed.restore.recover import Recovery, Unfinished, Verdict, recover, recovery_probes, unfinished
-from resumed.restore.steps import AddWorktree, RecordState, SwitchBranch
+from resumed.restore.steps import AddWorktree, AnyVerb, RecordState, SwitchBranch
 from resumed.restore.wording import with_short_paths
 
 REMEMBERED = 1000
@@ -37,11 +38,13 @@ OpenRestore = tuple[str, tuple[Event, ...]]
 class Recoverer:
     """Recovers threads; the caller holds the thread's lease.
 
-    How far a thread's stream names no restore without an end is remembered: one that has its end keeps
-    it, and a new one, of whichever daemon, is named behind that before it does anything."""
+    `root` is the folder served here: a work tree that holds it is not taken away. How far a thread's
+    stream names no restore without an end is remembered: one that has its end keeps it, and a new one, of
+    whichever daemon, is named behind that before it does anything."""
 
-    def __init__(self, streams: StreamStore, observer: Observer, tools: Tools) -> None:
+    def __init__(self, streams: StreamStore, observer: Observer, tools: Tools, root: str) -> None:
         self._streams = streams
+        self._root = root
         self._observer = observer
         self._tools = tools
         self._performer = Performer(tools, _records_nothing)
@@ -60,15 +63,23 @@ class Recoverer:
                 await self._streams.release(f"session:{session_id}")
             self._notes.setdefault(thread_id, []).extend(notes)
 
+    async def settle(self, thread_id: str, agent_active_at: str = "") -> None:
+        """As `recover`, where nobody is there who could be told.
+
+        Raises `ResumedError`, `restoreUnfinished` when something in a repository has to be taken back."""
+        first = await self.would_write(thread_id, agent_active_at)
+        if first is not None:
+            hint = "Resume it once with somebody there to answer."
+            raise ResumedError(ErrorCode.RESTORE_UNFINISHED, first, hint)
+        await self.recover(thread_id, agent_active_at)
+
     async def would_write(self, thread_id: str, agent_active_at: str = "") -> str | None:
         """What `recover` would take back in a repository, in one sentence; nothing is done."""
         for _, events in await self._open_restores(thread_id):
             restore = _plan_of(events)
             if restore is None:
                 continue
-            recovery = await self._judged(restore)
-            if _went_on(events, agent_active_at):
-                recovery = _left_to_the_agent(restore, recovery)
+            recovery = await self._decided(restore, events, agent_active_at)
             if recovery.undo:
                 titles = [restore.steps[n - 1].title for n, _ in recovery.undo]
                 return f"A restore that was cut off has to be taken back first: {'; '.join(titles)}."
@@ -114,17 +125,25 @@ class Recoverer:
             await self._append(session_id, SessionEnded(reason="cancelled", clean=False))
             return []
         await self._wait_for_git(restore)
-        recovery = await self._judged(restore)
+        recovery = await self._decided(restore, events, agent_active_at)
         if recovery.verdict is Verdict.FINISH:
             await self._append(session_id, RestoreClosed(restore_id=restore.restore_id, outcome="restored"))
             return []
-        if _went_on(events, agent_active_at):
-            recovery = _left_to_the_agent(restore, recovery)
         return await self._roll_back(session_id, restore, recovery, events[-1].ts)
 
-    async def _judged(self, restore: Unfinished) -> Recovery:
+    async def _decided(
+        self, restore: Unfinished, events: tuple[Event, ...], agent_active_at: str
+    ) -> Recovery:
+        """What recovering does: a place that somebody is in is not pulled from under them."""
         probes = recovery_probes(restore)
-        return recover(restore, await self._observer.observe(probes) if probes else {})
+        recovery = recover(restore, await self._observer.observe(probes) if probes else {})
+        if bool(agent_active_at) and agent_active_at > events[-1].ts:
+            return _leaving(restore, recovery, recovery.standing, "since the agent went on")
+        here = frozenset(n for n in recovery.standing if self._holds_root(restore.steps[n - 1].do))
+        return _leaving(restore, recovery, here, "since Resume was pressed in it")
+
+    def _holds_root(self, verb: AnyVerb) -> bool:
+        return isinstance(verb, AddWorktree) and within(self._root, verb.path)
 
     async def _wait_for_git(self, restore: Unfinished) -> None:
         """A git that outlived its daemon is let finish: what it leaves is judged, not what it is at."""
@@ -181,18 +200,12 @@ class Recoverer:
         passage("journal")
 
 
-def _left_to_the_agent(restore: Unfinished, recovery: Recovery) -> Recovery:
-    """The agent has worked in that place since: taking it away now would pull it from under that. What is
-    half taken away already is no place any more."""
-    undo = tuple((n, verb) for n, verb in recovery.undo if n not in recovery.standing)
-    left = (restore.steps[n - 1].title for n, _ in recovery.undo if n in recovery.standing)
-    notes = (*recovery.notes, *(f"{title} was left, since the agent went on." for title in left))
+def _leaving(restore: Unfinished, recovery: Recovery, places: frozenset[int], why: str) -> Recovery:
+    """Without the steps that led to these places. What is half taken away already is no place any more."""
+    undo = tuple((n, verb) for n, verb in recovery.undo if n not in places)
+    left = (restore.steps[n - 1].title for n, _ in recovery.undo if n in places)
+    notes = (*recovery.notes, *(f"{title} was left, {why}." for title in left))
     return msgspec.structs.replace(recovery, undo=undo, notes=notes)
-
-
-def _went_on(events: tuple[Event, ...], agent_active_at: str) -> bool:
-    """Whether the agent has worked since the restore was cut off."""
-    return bool(agent_active_at) and agent_active_at > events[-1].ts
 
 
 def _short(text: str) -> str:

@@ -18,7 +18,6 @@ from resumed.daemon.perform import Performer
 from resumed.daemon.perform_checks import Tools
 from resumed.daemon.recovery import Recoverer
 from resumed.daemon.rpc.connection import Client
-from resumed.protocol.errors import ErrorCode, ResumedError
 from resumed.protocol.restore import Answers, Outcome, Question, RestoreProgress, RestoreReport
 from resumed.protocol.resume import ThreadResumeParams
 from resumed.restore.context import RestoreContext
@@ -86,12 +85,10 @@ class Restorer:
     ) -> RestoreReport:
         async with self._freezer.held(params.thread, client) as thread_id:
             active_at = await self._freezer.agent_active_at(thread_id)
-            first = await self._recoverer.would_write(thread_id, active_at) if params.unattended else None
-            if first is not None:
-                raise ResumedError(
-                    ErrorCode.RESTORE_UNFINISHED, first, "Resume it once with somebody there to answer."
-                )
-            await self._recoverer.recover(thread_id, active_at)
+            if params.unattended:
+                await self._recoverer.settle(thread_id, active_at)
+            else:
+                await self._recoverer.recover(thread_id, active_at)
             notes = self._recoverer.take_notes(thread_id)
             async with self._freezer.freeze(thread_id) as frozen:
                 await frozen.mint()

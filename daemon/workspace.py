@@ -81,7 +81,7 @@ class Workspace:
         self.sessions = Sessions(self.threads, self.leases, writing, world, clock)
         self.todo_lists = TodoLists(self.threads, self.sessions, self.leases, self.streams)
         self.checker = Checker(root, observer)
-        self.recoverer = Recoverer(self.streams, observer, tools)
+        self.recoverer = Recoverer(self.streams, observer, tools, root)
         self.freezer = Freezer(self.threads, self.leases, self.streams, clock)
         self.restorer = Restorer(self.freezer, self.recoverer, observer, tools)
         self.archive = Archive(self.threads, self.leases, store)
@@ -180,7 +180,7 @@ class Workspace:
     async def _settle(self, thread_id: str) -> None:
         await self.importer.tidy()
         await self.purger.finish(thread_id)
-        await self.recoverer.recover(thread_id, await self.freezer.agent_active_at(thread_id))
+        await self.recoverer.settle(thread_id, await self.freezer.agent_active_at(thread_id))
 
     async def _begin_run(self) -> None:
         """A place that can't be identified (its repository moved away, say) is served all the same."""

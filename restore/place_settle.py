@@ -118,6 +118,7 @@ def move(state: WorktreeState, place: Place, seen: Seen, choices: Choices, targe
     ):
         return None
     verb = SwitchBranch(
+        restore_id=target.restore_id,
         root=place.base,
         from_branch=repository.branch,
         from_sha=repository.sha,
@@ -125,11 +126,13 @@ def move(state: WorktreeState, place: Place, seen: Seen, choices: Choices, targe
         to_sha=target.sha,
     )
     back = SwitchBranch(
+        restore_id=target.restore_id,
         root=place.base,
         from_branch=target.branch,
         from_sha=target.sha,
         to_branch=repository.branch,
         to_sha=repository.sha,
+        moved_by=target.restore_id,
     )
     return Step(
         subsystem="worktree",

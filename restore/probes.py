@@ -67,6 +67,12 @@ class RegistrationProbe(Probe, frozen=True):
     worktree: str
 
 
+class HeadLogProbe(Probe, frozen=True):
+    """Which restore made the work tree at this absolute path, and which moved its HEAD last?"""
+
+    path: str
+
+
 class FileProbe(Probe, frozen=True):
     """The file at this absolute path, its hash and (up to a limit) its bytes."""
 
@@ -214,6 +220,14 @@ class RegistrationSeen(Observation, frozen=True, kw_only=True):
     used_by: str | None = None
 
 
+class HeadLogSeen(Observation, frozen=True, kw_only=True):
+    """Who wrote the first and the last line of HEAD's log: the `restore_id` of ours, empty for anybody
+    else, `None` where git keeps no such log."""
+
+    begun_by: str | None = None
+    moved_by: str | None = None
+
+
 class FileSeen(Observation, frozen=True, kw_only=True):
     """`kind`: absent, regular, link, folder or other. `content` is `None` above the limit."""
 
@@ -240,6 +254,7 @@ AnyProbe = (
     | SwitchProbe
     | LooseProbe
     | RegistrationProbe
+    | HeadLogProbe
     | FileProbe
     | TreeFileProbe
     | TreeFolderProbe
@@ -256,6 +271,7 @@ AnyObservation = (
     | SwitchSeen
     | LooseSeen
     | RegistrationSeen
+    | HeadLogSeen
     | FileSeen
     | CeilingSeen
 )

@@ -13,6 +13,8 @@ from resumed.restore.events.journal import RestoreClosed, RestorePlanned, Restor
 from resumed.restore.events.session import SessionEnded
 from resumed.restore.probes import (
     AnyProbe,
+    HeadLogProbe,
+    HeadLogSeen,
     RepositoryProbe,
     RepositorySeen,
     Seen,
@@ -96,7 +98,12 @@ def recovery_probes(restore: Unfinished) -> tuple[AnyProbe, ...]:
         for n, step in enumerate(restore.steps, 1)
         if n in restore.states and isinstance(step.do, SwitchBranch) and step.do.to_branch is not None
     )
-    return tuple(dict.fromkeys((*(probe_of(condition) for condition in conditions), *switches)))
+    logs = (
+        HeadLogProbe(place)
+        for n, step in enumerate(restore.steps, 1)
+        if n in restore.states and (place := _place_of(step.do)) is not None
+    )
+    return tuple(dict.fromkeys((*(probe_of(condition) for condition in conditions), *switches, *logs)))
 
 
 def recover(restore: Unfinished, seen: Seen) -> Recovery:
@@ -116,13 +123,17 @@ def recover(restore: Unfinished, seen: Seen) -> Recovery:
             continue
         is_before = all(holds(condition, seen) for condition in step.expects)
         is_after = all(holds(condition, seen) for condition in step.ensures)
-        if is_after or _is_between(step, state, seen):
+        is_ours = is_after and _mover(step.do, seen) == restore.restore_id
+        # What was being taken away already is gone on with, beside whatever somebody put there since.
+        if is_after and not is_ours and state != "undoing":
+            notes.append(_done_by_others(step, seen))
+        elif is_after or _is_between(step, state, seen):
             undo.append((n, step.undo))
         elif not is_before:
             stuck.append(f"“{step.title}” is neither as before nor as after; it was left as it is.")
         elif state == "begun" and _half_switched(step.do, seen):
             notes.append(f"“{step.title}” was cut off: HEAD is as before, look at `git status` there.")
-        if is_after or (not is_before and _place_stands(step, seen)):
+        if is_ours or not (is_after or is_before or not _place_stands(step, seen)):
             standing.append(n)
     return Recovery(
         restore_id=restore.restore_id,
@@ -132,6 +143,28 @@ def recover(restore: Unfinished, seen: Seen) -> Recovery:
         notes=tuple(notes),
         standing=frozenset(standing),
     )
+
+
+def _place_of(verb: AnyVerb) -> str | None:
+    """The work tree whose HEAD the verb sets."""
+    match verb:
+        case AddWorktree(path=path) | SwitchBranch(root=path):
+            return path
+    return None
+
+
+def _mover(verb: AnyVerb, seen: Seen) -> str | None:
+    """Which restore made the work tree, or moved its HEAD last: empty for somebody else, who may have wanted
+    just the same, `None` where nothing tells."""
+    log = seen.get(HeadLogProbe(_place_of(verb) or ""))
+    if not isinstance(log, HeadLogSeen):
+        return None
+    return log.begun_by if isinstance(verb, AddWorktree) else log.moved_by
+
+
+def _done_by_others(step: Step, seen: Seen) -> str:
+    who = "nothing tells who did it" if _mover(step.do, seen) is None else "somebody else did it"
+    return f"“{step.title}” of a restore that was cut off is done, but {who}; it was left as it is."
 
 
 def _is_between(step: Step, state: str, seen: Seen) -> bool:
@@ -156,6 +189,8 @@ def _place_stands(step: Step, seen: Seen) -> bool:
         if not isinstance(condition, HeadAt) or not isinstance(there, RepositorySeen):
             continue
         was_made = isinstance(step.do, AddWorktree) and there.kind == "linked"
+        if isinstance(step.do, AddWorktree) and _mover(step.do, seen) not in (None, step.do.restore_id):
+            continue
         if there.top_level == condition.path and (was_made or there.branch == condition.branch):
             return True
     return False

@@ -26,7 +26,7 @@ class AddWorktree(Verb, frozen=True, kw_only=True):
     `create_branch`: the branch is made at `sha` first (it did not exist). Without a branch HEAD is
     detached at `sha`. Where git has a work tree registered at exactly `path`, whose folder is gone, it is
     replaced if its HEAD is still `registered_at`, a full reference or a commit; what git kept for it is
-    copied first, under `restore_id`."""
+    copied first, under `restore_id`. HEAD's log names the restore as the one that made it."""
 
     restore_id: str
     repository: str
@@ -38,7 +38,7 @@ class AddWorktree(Verb, frozen=True, kw_only=True):
 
 
 class RemoveWorktree(Verb, frozen=True, kw_only=True):
-    """Remove a work tree that a restore created, only if it is clean and still at `sha`; with
+    """Remove a work tree that this restore created, only if it is clean and still at `sha`; with
     `delete_branch`, the branch that the restore created too, if it is still at `sha`. The work tree that
     making it replaced, whose HEAD was `registered_at`, is registered again, as it was. Cut off anywhere,
     it goes on where it was when it is done again."""
@@ -54,13 +54,16 @@ class RemoveWorktree(Verb, frozen=True, kw_only=True):
 
 class SwitchBranch(Verb, frozen=True, kw_only=True):
     """Move HEAD of the work tree at `root` from exactly `from_*` to `to_*`; git's own rules protect
-    uncommitted files. `to_branch` of `None` detaches at `to_sha`."""
+    uncommitted files. `to_branch` of `None` detaches at `to_sha`. HEAD's log names the restore as the one
+    that moved it. `moved_by`: only if this restore moved it last."""
 
+    restore_id: str
     root: str
     from_branch: str | None
     from_sha: str
     to_branch: str | None
     to_sha: str
+    moved_by: str | None = None
 
 
 class RecordState(Verb, frozen=True, kw_only=True):

@@ -17,6 +17,7 @@ from resumed.restore.probes import (
     CommitProbe,
     FileProbe,
     FolderProbe,
+    HeadLogProbe,
     HistoryProbe,
     LooseProbe,
     RegistrationProbe,
@@ -95,7 +96,7 @@ def _of_place(probe: AnyProbe, state: WorktreeState, place: Place, seen: Seen, t
             return f"what git keeps of {short_path(worktree, *target.here.homes)}"
         case LooseProbe(_, sha):
             return f"whether a branch holds the commit {short_sha(sha)}"
-        case FileProbe() | TreeFileProbe() | CeilingProbe():
+        case FileProbe() | TreeFileProbe() | CeilingProbe() | HeadLogProbe():
             return ""
         case _:
             assert_never(probe)
@@ -138,6 +139,7 @@ def _other(probe: AnyProbe, observation: Unseen, target: Target) -> str:
             | SwitchProbe()
             | LooseProbe()
             | RegistrationProbe()
+            | HeadLogProbe()
             | TreeFolderProbe()
         ):
             return ""

@@ -8,6 +8,7 @@ import os
 
 from resumed.daemon.ports.git_changes import in_the_way, uncommitted, written
 from resumed.daemon.ports.git_command import GitCommand, GitFailed, printable
+from resumed.daemon.ports.git_head_log import head_log
 from resumed.daemon.ports.git_objects import GitObjects, Head
 from resumed.daemon.ports.git_origin import normalise_origin
 from resumed.daemon.ports.git_place import Place, locate
@@ -18,6 +19,7 @@ from resumed.restore.probes import (
     BranchSeen,
     CommitSeen,
     FileSeen,
+    HeadLogSeen,
     HistorySeen,
     LooseSeen,
     NoRepository,
@@ -98,6 +100,11 @@ class Git:
     async def registration(self, path: str, worktree: str) -> RegistrationSeen:
         """What git keeps for a registered work tree whose folder is gone."""
         return await registration(self._command, await self._place(path), worktree)
+
+    async def head_log(self, path: str) -> HeadLogSeen:
+        """Which restore made the work tree, and which moved its HEAD last."""
+        place = await self._place(path)
+        return await asyncio.to_thread(head_log, place.git_dir)
 
     async def switch(self, path: str, branch: str) -> SwitchSeen:
         """Which uncommitted files a switch to the branch would overwrite or carry along."""

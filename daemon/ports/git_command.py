@@ -20,6 +20,8 @@ from resumed.daemon.failpoints import passage
 
 READ_SECONDS = 10.0
 WRITE_SECONDS = 600.0
+MOVER = "resumed"
+"""Who, in git's logs, moved what a restore moved."""
 _CHILDREN_AT_ONCE = 8
 _GRACE_SECONDS = 5.0
 _READING = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1"}
@@ -97,22 +99,25 @@ class GitCommand:
         finally:
             child.stop(signal.SIGKILL)
 
-    async def write(self, folder: str, *arguments: str, seconds: float = WRITE_SECONDS) -> Outcome:
-        """Run a command that changes a repository. A cancelled caller waits until it has ended.
+    async def write(
+        self, folder: str, *arguments: str, by: str = "", seconds: float = WRITE_SECONDS
+    ) -> Outcome:
+        """Run a command that changes a repository. A cancelled caller waits until it has ended. The logs
+        of what moves name `by` as the one who moved it, if that is given.
 
         Raises `GitFailed` when it takes too long or cannot be started; it was then asked to stop,
         so that it removes its own lock files."""
-        task = asyncio.ensure_future(self._write(folder, arguments, seconds))
+        task = asyncio.ensure_future(self._write(folder, arguments, by, seconds))
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
             await asyncio.wait((task,))
             raise
 
-    async def _write(self, folder: str, arguments: tuple[str, ...], seconds: float) -> Outcome:
-        child = _Child(
-            (self._program, *_SAFE, "-C", folder, *arguments), _environment(os.environ), self._umask
-        )
+    async def _write(self, folder: str, arguments: tuple[str, ...], by: str, seconds: float) -> Outcome:
+        mover = {"GIT_COMMITTER_NAME": MOVER, "GIT_COMMITTER_EMAIL": by} if by else {}
+        environment = {**_environment(os.environ), **mover}
+        child = _Child((self._program, *_SAFE, "-C", folder, *arguments), environment, self._umask)
         passage("git")
         running = asyncio.get_running_loop().run_in_executor(self._threads, child.run)
         done, _ = await asyncio.wait((running,), timeout=seconds)

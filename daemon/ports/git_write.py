@@ -13,10 +13,13 @@ class GitWriter:
     def __init__(self, command: GitCommand) -> None:
         self._command = command
 
-    async def add_worktree(self, folder: str, options: tuple[str, ...], path: str, at: str) -> Outcome:
-        """Make a linked work tree in `path` at a branch or commit; `options` as git names them."""
+    async def add_worktree(
+        self, folder: str, options: tuple[str, ...], path: str, at: str, by: str
+    ) -> Outcome:
+        """Make a linked work tree in `path` at a branch or commit, by a restore; `options` as git names
+        them."""
         return await self._command.write(
-            folder, "worktree", "add", "--quiet", "--no-guess-remote", *options, "--", path, at
+            folder, "worktree", "add", "--quiet", "--no-guess-remote", *options, "--", path, at, by=by
         )
 
     async def remove_worktree(self, folder: str, path: str) -> Outcome:
@@ -27,8 +30,8 @@ class GitWriter:
         """Delete a local branch if it is exactly at `sha`."""
         return await self._command.write(folder, "update-ref", "-d", f"refs/heads/{branch}", sha)
 
-    async def switch(self, folder: str, target: tuple[str, ...]) -> Outcome:
-        """Move HEAD and the files to `target`: a branch, or `--detach` and a commit."""
+    async def switch(self, folder: str, target: tuple[str, ...], by: str) -> Outcome:
+        """Move HEAD and the files, by a restore, to `target`: a branch, or `--detach` and a commit."""
         return await self._command.write(
             folder,
             "switch",
@@ -37,4 +40,5 @@ class GitWriter:
             "--no-recurse-submodules",
             "--no-overwrite-ignore",
             *target,
+            by=by,
         )

@@ -18,7 +18,9 @@ async def test_no_repository(tmp_path: Path) -> None:
     for verb in (
         AddWorktree(restore_id="r", repository=here, path=f"{here}/new", sha="0" * 40),
         RemoveWorktree(restore_id="r", repository=here, path=f"{here}/new", sha="0" * 40),
-        SwitchBranch(root=here, from_branch="a", from_sha="0" * 40, to_branch="b", to_sha="0" * 40),
+        SwitchBranch(
+            restore_id="r", root=here, from_branch="a", from_sha="0" * 40, to_branch="b", to_sha="0" * 40
+        ),
     ):
         assert await perform(verb) == NotPerformed(f"{here} is in no repository")
     assert list(tmp_path.iterdir()) == []

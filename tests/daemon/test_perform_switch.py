@@ -4,6 +4,7 @@ import asyncio
 import os
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from resumed.restore.effects import NotPerformed, Performed
@@ -16,6 +17,7 @@ from tests.support.repository import Repository, every_byte, make_project
 def to_feature(project: Repository) -> SwitchBranch:
     """From `main` to `feature`."""
     return SwitchBranch(
+        restore_id="r",
         root=str(project.root),
         from_branch="main",
         from_sha=project.branch_at("main"),
@@ -46,6 +48,7 @@ async def test_there_and_back_with_uncommitted_files(tmp_path: Path) -> None:
     assert (project.root / "shared.txt").read_text() == "two\n"
     assert (await performed(verb))["already"] is True
     back = SwitchBranch(
+        restore_id="r",
         root=verb.root,
         from_branch="feature",
         from_sha=verb.to_sha,
@@ -57,16 +60,43 @@ async def test_there_and_back_with_uncommitted_files(tmp_path: Path) -> None:
     assert (project.root / "kept.txt").read_text() == "mine\n"
 
 
+@pytest.mark.parametrize("branch", ["feature", None])
+async def test_head_that_a_person_moved_there_is_not_moved_back(tmp_path: Path, branch: str | None) -> None:
+    project = make_project(tmp_path / "project")
+    verb = msgspec.structs.replace(to_feature(project), to_branch=branch)
+    back = msgspec.structs.replace(
+        verb,
+        from_branch=branch,
+        from_sha=verb.to_sha,
+        to_branch="main",
+        to_sha=verb.from_sha,
+        moved_by=verb.restore_id,
+    )
+    await performed(verb)
+    project.git("switch", "--quiet", "main")
+    project.git("switch", "--quiet", *(["--detach"] if branch is None else []), "feature")
+    assert (await performed(verb))["already"] is True
+    assert "somebody else moved HEAD" in await refused_unchanged(project, back)
+    project.git("switch", "--quiet", "main")
+    await performed(verb)
+    await performed(back)
+    assert project.git("branch", "--show-current") == "main"
+
+
 async def test_detach_and_back(tmp_path: Path) -> None:
     project = make_project(tmp_path / "project")
     main, feature = project.head(), project.branch_at("feature")
     root = str(project.root)
     await performed(
-        SwitchBranch(root=root, from_branch="main", from_sha=main, to_branch=None, to_sha=feature)
+        SwitchBranch(
+            restore_id="r", root=root, from_branch="main", from_sha=main, to_branch=None, to_sha=feature
+        )
     )
     assert (await seen_at(root)).detached
     await performed(
-        SwitchBranch(root=root, from_branch=None, from_sha=feature, to_branch="main", to_sha=main)
+        SwitchBranch(
+            restore_id="r", root=root, from_branch=None, from_sha=feature, to_branch="main", to_sha=main
+        )
     )
     assert (await seen_at(root)).branch == "main"
 
@@ -146,6 +176,7 @@ async def test_files_that_git_would_look_for_elsewhere(tmp_path: Path) -> None:
     project.git("config", "extensions.worktreeConfig", "true")
     project.git("config", "core.worktree", str(project.root))
     verb = SwitchBranch(
+        restore_id="r",
         root=str(linked.root),
         from_branch="feature",
         from_sha=project.branch_at("feature"),

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from resumed.daemon.removals import Removal
 from resumed.daemon.runtime import state_folder
 from resumed.restore.effects import NotPerformed
 from resumed.restore.steps import AddWorktree, RemoveWorktree
@@ -340,6 +341,31 @@ async def test_work_in_it_is_never_lost(tmp_path: Path, kind: str) -> None:
         (project.root / ".git" / "worktrees" / "linked" / "MERGE_HEAD").write_text(project.head())
     reason = await refused_unchanged(undo_of(verb), tmp_path)
     assert any(word in reason for word in ("lost", "moved on", "half finished", "locked"))
+
+
+async def test_one_that_a_person_made_just_so_is_not_removed(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    verb = on_feature(project, tmp_path / "linked")
+    await performed(verb)
+    project.git("worktree", "remove", verb.path)
+    project.git("worktree", "add", "--quiet", verb.path, "feature")
+    assert (await performed(verb))["already"] is True
+    before = every_byte(tmp_path)
+    assert (await performed(undo_of(verb)))["removed"] is False
+    assert every_byte(tmp_path) == before
+
+
+async def test_one_that_a_person_made_meanwhile_keeps_its_branch(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    verb = on_new(project, tmp_path / "linked")
+    await performed(verb)
+    removal = Removal.of(verb.path, str(project.root / ".git"), verb.restore_id)
+    removal.begin()
+    removal.forget()
+    project.git("worktree", "add", "--quiet", verb.path, "new")
+    assert (await performed(undo_of(verb)))["deleted_branch"] is None
+    assert Repository(tmp_path / "linked").git("branch", "--show-current") == "new"
+    assert not removal.has_begun()
 
 
 async def test_only_a_linked_work_tree_of_this_repository_is_removed(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from resumed.daemon import recovery
 from resumed.daemon.freezing import own_event
 from resumed.daemon.ports.clock import SystemClock
+from resumed.daemon.ports.git_command import MOVER
 from resumed.daemon.removals import Removal
 from resumed.daemon.storage.reader import Position, Reading
 from resumed.daemon.storage.streams import Streams
@@ -39,6 +40,7 @@ from tests.support.repository import run_git
 
 THREAD = "11111111-1111-4111-8111-111111111111"
 NOW = "2026-11-30T10:00:00.000Z"
+BY_THE_RESTORE = ("-c", f"user.name={MOVER}", "-c", "user.email=r")
 
 
 def _repository(folder: Path) -> str:
@@ -120,7 +122,7 @@ async def test_killed_while_asking_nothing_is_to_undo(tmp_path: Path) -> None:
 async def test_a_step_that_had_its_effect_is_taken_back(tmp_path: Path) -> None:
     repo, new = tmp_path / "repo", tmp_path / "new"
     sha = _repository(repo)
-    run_git(repo, "worktree", "add", "-q", str(new), "side")
+    run_git(repo, *BY_THE_RESTORE, "worktree", "add", "-q", str(new), "side")
     async with opened(repo) as workspace:
         begun = RestoreStep(restore_id="r", n=1, state="begun")
         session = await _killed(workspace, _plan(repo, new, sha), begun)
@@ -138,10 +140,10 @@ async def test_a_step_that_had_its_effect_is_taken_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("writer", ["an agent", "a tool"])
-async def test_whoever_writes_next_finds_it_taken_back(tmp_path: Path, writer: str) -> None:
+async def test_who_writes_next_takes_nothing_back_in_a_repository(tmp_path: Path, writer: str) -> None:
     repo, new = tmp_path / "repo", tmp_path / "new"
     sha = _repository(repo)
-    run_git(repo, "worktree", "add", "-q", str(new), "side")
+    run_git(repo, *BY_THE_RESTORE, "worktree", "add", "-q", str(new), "side")
     client = LocalClient()
     params = SessionStartParams(agent=AgentInfo(name="mine"), cwd=str(repo))
     async with opened(repo) as workspace:
@@ -149,12 +151,21 @@ async def test_whoever_writes_next_finds_it_taken_back(tmp_path: Path, writer: s
         await workspace.sessions.end(live, "finished")
         begun = RestoreStep(restore_id="r", n=1, state="begun")
         session = await _killed_in(workspace.streams, live.thread_id, _plan(repo, new, sha), begun)
-        if writer == "an agent":
-            await workspace.sessions.start(client, msgspec.structs.replace(params, thread_id=live.thread_id))
-        else:
-            async with workspace.leases.writing(live.thread_id, client.info, workspace.streams):
-                assert not new.exists()
-        assert not new.exists()
+        again = msgspec.structs.replace(params, thread_id=live.thread_id)
+
+        async def write() -> None:
+            if writer == "an agent":
+                await workspace.sessions.start(client, again)
+            else:
+                async with workspace.leases.writing(live.thread_id, client.info, workspace.streams):
+                    pass
+
+        with pytest.raises(ResumedError) as refused:
+            await write()
+        assert refused.value.code is ErrorCode.RESTORE_UNFINISHED
+        assert (new.exists(), _end(workspace, session)) == (True, [])
+        run_git(repo, "worktree", "remove", str(new))
+        await write()
         closed = _end(workspace, session)[0]
         assert isinstance(closed, RestoreClosed)
         assert closed.outcome == "rolledBack"
@@ -194,7 +205,7 @@ async def test_runs_that_are_settled_are_read_once(tmp_path: Path, monkeypatch: 
 async def test_one_that_another_daemon_left_is_found_after_all_were_settled(tmp_path: Path) -> None:
     repo, new = tmp_path / "repo", tmp_path / "new"
     sha = _repository(repo)
-    run_git(repo, "worktree", "add", "-q", str(new), "side")
+    run_git(repo, *BY_THE_RESTORE, "worktree", "add", "-q", str(new), "side")
     async with opened(repo) as workspace:
         await _killed(workspace)
         for _ in range(2):
@@ -208,12 +219,17 @@ async def test_one_that_another_daemon_left_is_found_after_all_were_settled(tmp_
         assert not new.exists()
 
 
-async def test_a_run_begins_on_the_branch_that_was_taken_back_to(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mover", ["the restore", "a person"])
+async def test_no_run_moves_head_by_beginning(tmp_path: Path, mover: str) -> None:
     repo = tmp_path / "repo"
     sha = _repository(repo)
-    run_git(repo, "switch", "-q", "side")
-    there = SwitchBranch(root=str(repo), from_branch="main", from_sha=sha, to_branch="side", to_sha=sha)
-    back = SwitchBranch(root=str(repo), from_branch="side", from_sha=sha, to_branch="main", to_sha=sha)
+    run_git(repo, *(BY_THE_RESTORE if mover == "the restore" else ()), "switch", "-q", "side")
+    there = SwitchBranch(
+        restore_id="r", root=str(repo), from_branch="main", from_sha=sha, to_branch="side", to_sha=sha
+    )
+    back = SwitchBranch(
+        restore_id="r", root=str(repo), from_branch="side", from_sha=sha, to_branch="main", to_sha=sha
+    )
     step = Step(
         subsystem="worktree",
         title="Switch it",
@@ -231,14 +247,61 @@ async def test_a_run_begins_on_the_branch_that_was_taken_back_to(tmp_path: Path)
         begun = RestoreStep(restore_id="r", n=1, state="begun")
         await _killed_in(workspace.streams, live.thread_id, plan, begun)
         again = msgspec.structs.replace(params, thread_id=live.thread_id)
-        assert (await workspace.sessions.start(client, again)).place.branch == "main"
-    assert run_git(repo, "branch", "--show-current") == "main"
+        if mover == "the restore":
+            with pytest.raises(ResumedError) as refused:
+                await workspace.sessions.start(client, again)
+            assert refused.value.code is ErrorCode.RESTORE_UNFINISHED
+            assert run_git(repo, "branch", "--show-current") == "side"
+            await workspace.recoverer.recover(live.thread_id)
+            (note,) = workspace.recoverer.take_notes(live.thread_id)
+            assert note == "A restore that was cut off was taken back first: Switch it."
+        place = (await workspace.sessions.start(client, again)).place
+    assert (
+        place.branch
+        == run_git(repo, "branch", "--show-current")
+        == ("main" if mover == "the restore" else "side")
+    )
+
+
+async def test_a_work_tree_that_a_person_made_there_is_theirs(tmp_path: Path) -> None:
+    repo, new = tmp_path / "repo", tmp_path / "new"
+    sha = _repository(repo)
+    run_git(repo, "worktree", "add", "-q", str(new), "side")
+    async with opened(repo) as workspace:
+        for state in ("begun", "done"):
+            begun = RestoreStep(restore_id="r", n=1, state=state)
+            thread = str(uuid.uuid4())
+            meta = ThreadMeta(
+                schema_version=1, thread_id=thread, agent="mine", storage_class="own", created_at=NOW
+            )
+            await workspace.streams.create(f"thread:{thread}", own_event(meta, "test"))
+            session = await _killed_in(workspace.streams, thread, _plan(repo, new, sha), begun)
+            assert await workspace.recoverer.would_write(thread) is None
+            await workspace.recoverer.recover(thread)
+            (note,) = workspace.recoverer.take_notes(thread)
+            assert "“Make it”" in note
+            assert "somebody else did it; it was left as it is" in note
+            assert _place(workspace, session) == []
+        assert new.exists()
+
+
+async def test_the_folder_in_which_resume_was_pressed_is_left(tmp_path: Path) -> None:
+    repo, new = tmp_path / "repo", tmp_path / "new"
+    sha = _repository(repo)
+    run_git(repo, *BY_THE_RESTORE, "worktree", "add", "-q", str(new), "side")
+    async with opened(new) as workspace:
+        done = RestoreStep(restore_id="r", n=1, state="done")
+        session = await _killed(workspace, _plan(repo, new, sha), done)
+        assert await workspace.recoverer.would_write(THREAD) is None
+        assert await _recovered(workspace) == ("Make it was left, since Resume was pressed in it.",)
+        assert new.exists()
+        assert len(_place(workspace, session)) == 2
 
 
 async def test_what_somebody_put_there_meanwhile_is_kept_and_said(tmp_path: Path) -> None:
     repo, new = tmp_path / "repo", tmp_path / "new"
     sha = _repository(repo)
-    run_git(repo, "worktree", "add", "-q", str(new), "side")
+    run_git(repo, *BY_THE_RESTORE, "worktree", "add", "-q", str(new), "side")
     (new / "mine.txt").write_text("work")
     async with opened(repo) as workspace:
         done = RestoreStep(restore_id="r", n=1, state="done")
@@ -257,7 +320,7 @@ async def test_what_somebody_put_there_meanwhile_is_kept_and_said(tmp_path: Path
 async def test_a_restore_whose_every_step_is_done_is_finished(tmp_path: Path) -> None:
     repo, new = tmp_path / "repo", tmp_path / "new"
     sha = _repository(repo)
-    run_git(repo, "worktree", "add", "-q", str(new), "side")
+    run_git(repo, *BY_THE_RESTORE, "worktree", "add", "-q", str(new), "side")
     async with opened(repo) as workspace:
         steps = [RestoreStep(restore_id="r", n=n, state=state) for n in (1, 2) for state in ("begun", "done")]
         session = await _killed(workspace, _plan(repo, new, sha), *steps)
@@ -284,7 +347,7 @@ async def test_a_plan_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
 async def test_a_place_in_which_the_agent_has_gone_on_is_left_to_it(tmp_path: Path) -> None:
     repo, new = tmp_path / "repo", tmp_path / "new"
     sha = _repository(repo)
-    run_git(repo, "worktree", "add", "-q", str(new), "side")
+    run_git(repo, *BY_THE_RESTORE, "worktree", "add", "-q", str(new), "side")
     async with opened(repo) as workspace:
         done = RestoreStep(restore_id="r", n=1, state="done")
         session = await _killed(workspace, _plan(repo, new, sha), done)
@@ -301,7 +364,7 @@ async def test_a_place_in_which_the_agent_has_gone_on_is_left_to_it(tmp_path: Pa
 async def test_what_is_half_taken_away_is_taken_away_though_the_agent_has_gone_on(tmp_path: Path) -> None:
     repo, new = tmp_path / "repo", tmp_path / "new"
     sha = _repository(repo)
-    run_git(repo, "worktree", "add", "-q", str(new), "side")
+    run_git(repo, *BY_THE_RESTORE, "worktree", "add", "-q", str(new), "side")
     async with opened(repo) as workspace:
         states = [RestoreStep(restore_id="r", n=1, state=state) for state in ("done", "undoing")]
         session = await _killed(workspace, _plan(repo, new, sha), *states)

@@ -182,10 +182,16 @@ def test_switching_back() -> None:
     assert step is not None
     assert (target.branch, target.commit, target.carried) == (BRANCH, sha, ("note.txt",))
     assert step.do == SwitchBranch(
-        root=REPO_A, from_branch="main", from_sha=main, to_branch=BRANCH, to_sha=sha
+        restore_id="", root=REPO_A, from_branch="main", from_sha=main, to_branch=BRANCH, to_sha=sha
     )
     assert step.undo == SwitchBranch(
-        root=REPO_A, from_branch=BRANCH, from_sha=sha, to_branch="main", to_sha=main
+        restore_id="",
+        root=REPO_A,
+        from_branch=BRANCH,
+        from_sha=sha,
+        to_branch="main",
+        to_sha=main,
+        moved_by="",
     )
     assert step.expects == (HeadAt(path=REPO_A, branch="main", sha=main),)
 

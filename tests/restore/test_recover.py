@@ -10,6 +10,8 @@ from resumed.restore.events.session import SessionEnded
 from resumed.restore.probes import (
     FolderProbe,
     FolderSeen,
+    HeadLogProbe,
+    HeadLogSeen,
     NoRepository,
     RepositoryProbe,
     RepositorySeen,
@@ -46,8 +48,12 @@ RECORD = Step(subsystem="model", title="Record", do=RecordState(events=()))
 BACK = Step(
     subsystem="worktree",
     title="Switch it",
-    do=SwitchBranch(root="/r", from_branch="main", from_sha="m", to_branch="side", to_sha="s"),
-    undo=SwitchBranch(root="/r", from_branch="side", from_sha="s", to_branch="main", to_sha="m"),
+    do=SwitchBranch(
+        restore_id="r", root="/r", from_branch="main", from_sha="m", to_branch="side", to_sha="s"
+    ),
+    undo=SwitchBranch(
+        restore_id="r", root="/r", from_branch="side", from_sha="s", to_branch="main", to_sha="m"
+    ),
     expects=(HeadAt(path="/r", branch="main", sha="m"),),
     ensures=(HeadAt(path="/r", branch="side", sha="s"),),
 )
@@ -193,7 +199,7 @@ def test_a_plan_made_again_keeps_what_was_done_under_its_number() -> None:
 def test_what_was_begun_is_looked_at_and_nothing_else() -> None:
     assert recovery_probes(begun(planned(MOVE, RECORD))) == ()
     probes = recovery_probes(begun(planned(RECORD, MOVE), step(1, "done"), step(2, "begun")))
-    assert probes == (FolderProbe("/w"), RepositoryProbe("/w"))
+    assert probes == (FolderProbe("/w"), RepositoryProbe("/w"), HeadLogProbe("/w"))
 
 
 @pytest.mark.parametrize("state", ["begun", "done", "failed"])
@@ -249,8 +255,41 @@ def test_a_switch_back_that_was_cut_off_is_judged_by_where_head_is(
         sha=sha,
     )  # fmt: skip
     restore = begun(planned(BACK, RECORD), step(1, "done"), step(1, "undoing"))
-    recovery = recover(restore, {RepositoryProbe("/r"): there})
+    log = HeadLogSeen(begun_by="", moved_by="r")
+    recovery = recover(restore, {RepositoryProbe("/r"): there, HeadLogProbe("/r"): log})
     assert (len(recovery.undo), len(recovery.stuck), len(recovery.standing)) == (undone, stuck, stands)
+
+
+@pytest.mark.parametrize(
+    ("made", "moved_back", "said"),
+    [
+        (HeadLogSeen(begun_by="r", moved_by="r"), HeadLogSeen(begun_by="", moved_by="r"), ""),
+        # A person wanted just the same, by hand, before or after the restore was killed.
+        (HeadLogSeen(begun_by="", moved_by=""), HeadLogSeen(begun_by="r", moved_by=""), "somebody else"),
+        (HeadLogSeen(begun_by="q", moved_by="q"), HeadLogSeen(begun_by="", moved_by="q"), "somebody else"),
+        (HeadLogSeen(), HeadLogSeen(), "nothing tells who"),
+        (Unseen("timeout"), Unseen("timeout"), "nothing tells who"),
+    ],
+)
+@pytest.mark.parametrize("state", ["begun", "done"])
+def test_what_somebody_else_did_is_not_taken_back(
+    state: str, made: HeadLogSeen | Unseen, moved_back: HeadLogSeen | Unseen, said: str
+) -> None:
+    for move, log, path in ((MOVE, made, "/w"), (BACK, moved_back, "/r")):
+        (after,) = move.ensures
+        assert isinstance(after, HeadAt)
+        there = RepositorySeen(
+            top_level=path, git_dir="/g", common_dir="/g", common_id="c", kind="linked",
+            branch=after.branch, sha="s",
+        )  # fmt: skip
+        seen: Seen = {
+            FolderProbe(path): FolderSeen("folder"),
+            RepositoryProbe(path): there,
+            HeadLogProbe(path): log,
+        }
+        recovery = recover(begun(planned(move, RECORD), step(1, state)), seen)
+        assert (len(recovery.undo), recovery.stuck) == (0 if said else 1, ())
+        assert [said in note for note in recovery.notes] == ([True] if said else [])
 
 
 HEAD = "refs/heads/old"
@@ -286,6 +325,7 @@ def test_what_replaced_a_work_tree_is_taken_back_when_that_one_is_dropped(
         FolderProbe("/w"): FolderSeen(kind),
         RepositoryProbe("/w"): NoRepository(),
         RepositoryProbe("/r"): source,
+        HeadLogProbe("/w"): Unseen("failed: nothing is there"),
     }
     restore = begun(planned(REPLACE, RECORD), step(1, state))
     assert set(recovery_probes(restore)) == set(seen)

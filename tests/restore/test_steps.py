@@ -76,7 +76,7 @@ def test_what_was_not_seen_never_holds(condition: Condition) -> None:
     [
         AddWorktree(restore_id="r", repository="/r", path="/w", sha="s", branch="b", create_branch=True),
         RemoveWorktree(restore_id="r", repository="/r", path="/w", sha="s"),
-        SwitchBranch(root="/r", from_branch=None, from_sha="s", to_branch="b", to_sha="t"),
+        SwitchBranch(restore_id="r", root="/r", from_branch=None, from_sha="s", to_branch="b", to_sha="t"),
         RecordState(events=(("model_set", {"model": "m"}),)),
     ],
 )

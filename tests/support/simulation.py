@@ -25,6 +25,8 @@ from resumed.restore.probes import (
     FileSeen,
     FolderProbe,
     FolderSeen,
+    HeadLogProbe,
+    HeadLogSeen,
     HistoryProbe,
     HistorySeen,
     LooseProbe,
@@ -57,7 +59,7 @@ def digest(content: bytes) -> str:
 class Checkout:
     """One work tree. `branch` of `None` is a detached HEAD; `sha` of `None` an unborn branch. Without
     `present` it is only registered: its folder was deleted. `locked` is git's reason to keep it,
-    `registration` what git keeps for it."""
+    `registration` what git keeps for it; `begun_by` and `moved_by` are the ends of HEAD's log."""
 
     branch: str | None
     sha: str | None
@@ -67,6 +69,8 @@ class Checkout:
     present: bool = True
     locked: str | None = None
     registration: RegistrationSeen = NOTHING_KEPT
+    begun_by: str = field(default="", compare=False)
+    moved_by: str = field(default="", compare=False)
 
 
 @dataclass
@@ -156,7 +160,7 @@ class World:
         assert repository is not None
         tree = repository.trees[path]
         self._move(repository, path, tree.sha, repository.branches[branch])
-        tree.branch, tree.sha = branch, repository.branches[branch]
+        tree.branch, tree.sha, tree.moved_by = branch, repository.branches[branch], ""
 
     def around(self, path: str) -> Repository | None:
         """The repository that the path is in."""
@@ -204,7 +208,7 @@ class World:
                 pass
             case SwitchProbe(path) | TreeFileProbe(path) | TreeFolderProbe(path):
                 pass
-            case LooseProbe(path) | RegistrationProbe(path):
+            case LooseProbe(path) | RegistrationProbe(path) | HeadLogProbe(path):
                 pass
             case _:
                 assert_never(probe)
@@ -229,6 +233,9 @@ class World:
             case RegistrationProbe(worktree=worktree):
                 entry = repository.trees.get(worktree)
                 return entry.registration if entry is not None else NOTHING_KEPT
+            case HeadLogProbe():
+                checkout = repository.trees[top]
+                return HeadLogSeen(begun_by=checkout.begun_by, moved_by=checkout.moved_by)
             case SwitchProbe(branch=branch):
                 return self._in_the_way(repository, top, repository.branches.get(branch))
             case TreeFileProbe(sha=sha, relative=relative) | TreeFolderProbe(sha=sha, relative=relative):
@@ -292,7 +299,9 @@ class World:
             if not made and repository.branches.get(verb.branch) != verb.sha:
                 return NotPerformed("the branch is not where it was")
             repository.branches[verb.branch] = verb.sha
-        repository.trees[verb.path] = Checkout(verb.branch, verb.sha, "linked")
+        repository.trees[verb.path] = Checkout(
+            verb.branch, verb.sha, "linked", begun_by=verb.restore_id, moved_by=verb.restore_id
+        )
         self.folders.add(verb.path)
         self._move(repository, verb.path, None, verb.sha)
         return Performed()
@@ -307,6 +316,8 @@ class World:
             return Performed()
         if repository is None or tree is None or (tree.branch, tree.sha) != (verb.branch, verb.sha):
             return NotPerformed("it is not as it was made")
+        if tree.begun_by != verb.restore_id:
+            return NotPerformed("somebody else made it")
         if self.uncommitted(verb.path):
             return NotPerformed("it holds files that would be lost")
         self.remove_folder(verb.path)
@@ -328,12 +339,14 @@ class World:
             return Performed()
         if repository is None or tree is None or (tree.branch, tree.sha) != (verb.from_branch, verb.from_sha):
             return NotPerformed("HEAD is not where it was")
+        if verb.moved_by is not None and tree.moved_by != verb.moved_by:
+            return NotPerformed("somebody else moved HEAD")
         if verb.to_branch is not None and repository.branches.get(verb.to_branch) != verb.to_sha:
             return NotPerformed("the branch is not where it was")
         if self._in_the_way(repository, verb.root, verb.to_sha).overwritten:
             return NotPerformed("it would overwrite uncommitted files")
         self._move(repository, verb.root, tree.sha, verb.to_sha)
-        tree.branch, tree.sha = verb.to_branch, verb.to_sha
+        tree.branch, tree.sha, tree.moved_by = verb.to_branch, verb.to_sha, verb.restore_id
         return Performed()
 
     def _move(self, repository: Repository, path: str, before: str | None, after: str) -> None:

@@ -14,7 +14,7 @@ def writer() -> GitWriter:
 
 async def test_work_tree_made_and_removed(tmp_path: Path) -> None:
     project, path = make_project(tmp_path / "project"), tmp_path / "linked"
-    made = await writer().add_worktree(str(project.root), (), str(path), "feature")
+    made = await writer().add_worktree(str(project.root), (), str(path), "feature", "r")
     assert (made.code, made.said) == (0, b"")
     assert (path / "added.txt").read_text() == "added\n"
     assert (await writer().remove_worktree(str(project.root), str(path))).code == 0
@@ -44,8 +44,8 @@ async def test_switch_protects_files_and_makes_no_branch_of_a_remote_one(tmp_pat
     project.git("update-ref", "refs/remotes/origin/far", "feature")
     project.git("config", "remote.origin.url", str(tmp_path))
     project.git("config", "remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*")
-    assert (await writer().switch(str(project.root), ("far",))).code != 0
+    assert (await writer().switch(str(project.root), ("far",), "r")).code != 0
     project.write({"shared.txt": "mine\n"})
-    assert (await writer().switch(str(project.root), ("feature",))).code != 0
+    assert (await writer().switch(str(project.root), ("feature",), "r")).code != 0
     assert (project.root / "shared.txt").read_text() == "mine\n"
     assert project.git("branch", "--show-current") == "main"
