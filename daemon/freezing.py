@@ -13,6 +13,7 @@ from pathlib import Path
 from resumed.daemon.agents.agent import Agent, ForeignStore
 from resumed.daemon.ingesting import ingested
 from resumed.daemon.leases import Leases
+from resumed.daemon.own_records import FOREIGN
 from resumed.daemon.ports.clock import Clock
 from resumed.daemon.records import Built, agent_active_at
 from resumed.daemon.row_refresh import refresh_row
@@ -27,7 +28,6 @@ from resumed.restore.events.thread import SessionLinked, ThreadMeta
 from resumed.restore.snapshot import Record
 
 KEPT = (Outcome.RESTORED, Outcome.PARTIAL)
-FOREIGN = "foreign"
 
 
 def own_event(payload: Payload, ref: str) -> Event:
@@ -150,9 +150,13 @@ class Freezer:
 
 
 async def ensure_thread(streams: StreamStore, record: Record) -> None:
-    """A thread known only from an agent's file gets a stream of its own, once."""
+    """A thread known only from an agent's file gets a stream of its own, once; one whose stream has lost
+    its runs lists them again."""
     stream = f"thread:{record.thread_id}"
+    found = [own_event(SessionLinked(session_id=session), "found") for session in record.unlisted]
     if await asyncio.to_thread(streams.exists, stream):
+        if found:
+            await streams.append(stream, *found)
         return
     meta = ThreadMeta(
         schema_version=SCHEMA_VERSION,
@@ -167,4 +171,4 @@ async def ensure_thread(streams: StreamStore, record: Record) -> None:
         for run in record.runs
         if not run.own
     ]
-    await streams.create(stream, own_event(meta, "thread"), *links)
+    await streams.create(stream, own_event(meta, "thread"), *links, *found)

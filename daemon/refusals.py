@@ -28,6 +28,15 @@ def nothing_readable(reasons: Iterable[str]) -> ResumedError:
     )
 
 
+def only_readable(reason: str) -> ResumedError:
+    """The refusal of a conversation of whose records too much is lost to go on from."""
+    return ResumedError(
+        ErrorCode.STATE_READ_ONLY,
+        f"This conversation can only be read: {reason[0].lower()}{reason[1:]}",
+        "Nothing was changed or started. resumed doctor says which file it is.",
+    )
+
+
 def being_removed() -> ResumedError:
     """The refusal of a conversation whose removal was begun and not finished."""
     return ResumedError(

@@ -198,8 +198,20 @@ def _compare_own(found: Scan, path: Path, cursor: FileCursor | None) -> None:
     if cursor is not None and now.st_size < cursor.size:
         found.notes.append("A record of ours is shorter than it was: what had been written is missing.")
     thread_id = cursor.thread_id if cursor is not None else thread_of(path)
+    if not thread_id and _holds_events(path):
+        told = f"{path.name} is of no conversation that can be told: its first line is damaged."
+        found.notes_now.append(told)
     if thread_id:
         found.own_cursors.setdefault(thread_id, []).append(_cursor(path, now, thread_id, None))
+
+
+def _holds_events(path: Path) -> bool:
+    """Whether something that was sent is in the stream: a start that was cut off holds nothing."""
+    try:
+        whole = Reading(path.with_name(f"{path.name.split('.')[0]}.jsonl"))
+        return any(is_sent(event) for event in whole)
+    except OSError:
+        return False
 
 
 def _own_files(layout: Layout) -> Iterator[Path]:

@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 
 from resumed.daemon import records, scanning
+from resumed.daemon.storage.layout import session_id_of
 from resumed.daemon.storage.rows import FileCursor, ThreadRow
 from resumed.daemon.views import state_word
 
@@ -17,6 +18,14 @@ def agents_file(files: Iterable[FileCursor], thread_id: str) -> Path | None:
         return None
     best = max(own, key=lambda cursor: (not is_archived(cursor), cursor.mtime_ns, cursor.path))
     return Path(best.path)
+
+
+def own_sessions(files: Iterable[FileCursor], thread_id: str) -> tuple[str, ...]:
+    """The runs of which a file of ours says that they are the thread's, the oldest first."""
+    names = sorted(
+        Path(cursor.path).name for cursor in files if cursor.thread_id == thread_id and not cursor.head
+    )
+    return tuple(dict.fromkeys(session for name in names if (session := session_id_of(name)) is not None))
 
 
 def is_archived(cursor: FileCursor) -> bool:

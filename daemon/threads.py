@@ -16,7 +16,7 @@ from resumed.daemon.agents.agent import Agent
 from resumed.daemon.finding import one_of
 from resumed.daemon.holders import Holders
 from resumed.daemon.ports.clock import Clock
-from resumed.daemon.refusals import being_removed, nothing_readable
+from resumed.daemon.refusals import being_removed, nothing_readable, only_readable
 from resumed.daemon.storage import purges
 from resumed.daemon.storage.errors import CursorRefused, IndexDamaged, StorageError
 from resumed.daemon.storage.index import Index
@@ -147,8 +147,8 @@ class Threads:
         """Read and fold one thread. Raises as `built`."""
         return (await self.built(thread_id)).record
 
-    async def source(self, thread_id: str) -> records.Source:
-        """Where a thread's events are."""
+    async def source(self, thread_id: str, read: Iterable[FileCursor] = ()) -> records.Source:
+        """Where a thread's events are. `read` are files of it that were found just now."""
         files = self._files
         if files is None:
             files = {cursor.path: cursor for cursor in await self._mended(self._store.index.files)}
@@ -163,6 +163,7 @@ class Threads:
             name=row.name if row is not None else "",
             listed_at=row.source if row is not None and row.source != scanning.OWN else "",
             archived=path is not None and thread_rows.is_archived(files[str(path)]),
+            sessions=thread_rows.own_sessions((*files.values(), *read), thread_id),
         )
 
     async def built(self, thread_id: str) -> records.Built:
@@ -186,8 +187,11 @@ class Threads:
         """As `built`, for an agent to go on from.
 
         Raises `ResumedError` `threadNotFound` also when the agent's own file is gone, cannot be read or
-        holds nothing: what is left are our own notes, from which no agent can go on."""
+        holds nothing: what is left are our own notes, from which no agent can go on. `stateReadOnly` when
+        too much of our own is lost."""
         built = await self.built(thread_id)
+        if built.own_lost:
+            raise only_readable(built.own_lost)
         if built.agents_own_lost:
             raise nothing_readable((built.agents_own_lost,))
         return built
@@ -399,7 +403,7 @@ class Threads:
     ) -> tuple[ThreadRow | None, ThreadRow | None]:
         """Make a thread's row of what is on disk, and remember what was read for it. Returns the row
         before and now; there is none of a thread that nothing is on record of: a start that was cut off."""
-        source = await self.source(thread_id)
+        source = await self.source(thread_id, read)
         built = await self._build(source)
         before = await self._mended(lambda: self._store.index.row(thread_id))
         is_nothing = before is None and not built.record.events_read and not built.record.damage

@@ -49,7 +49,7 @@ def thread_view(built: Built, running: bool) -> ThreadReadResult:
         ),
         depends_on=record.depends_on,
         damage=record.damage,
-        not_resumable=built.agents_own_lost or None,
+        not_resumable=built.agents_own_lost or built.own_lost or None,
     )
 
 

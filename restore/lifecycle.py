@@ -6,7 +6,7 @@ A run that a restore began and did not finish well is never counted and never re
 import msgspec
 
 from resumed.restore.events.envelope import Event
-from resumed.restore.events.journal import RestoreClosed
+from resumed.restore.events.journal import RestoreClosed, RestorePlanned
 from resumed.restore.events.session import (
     EntryAdded,
     OperationBegun,
@@ -94,12 +94,16 @@ class Lifecycle:
 def aborted(events: list[Event]) -> bool:
     """Whether a run's events are those of a restore that did not come to a run: it ended otherwise
     than restored, or its journal has no end."""
-    if not events or not isinstance(events[0].payload, SessionMeta):
+    if not events:
         return True
-    if events[0].payload.reason != RESUME:
-        return False
+    meta = events[0].payload
     closed = next((e.payload for e in events if isinstance(e.payload, RestoreClosed)), None)
-    return closed is None or closed.outcome not in ("restored", "partial")
+    if isinstance(meta, SessionMeta):
+        is_restore = meta.reason == RESUME
+    else:
+        # Its beginning is lost, but a restore has a journal.
+        is_restore = any(isinstance(e.payload, RestorePlanned | RestoreClosed) for e in events)
+    return is_restore and (closed is None or closed.outcome not in ("restored", "partial"))
 
 
 def ended_with_its_restore(events: list[Event]) -> bool:

@@ -28,7 +28,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     `through` maps a stream to the last sequence number read. `degraded` maps a subsystem to why it
     may have lost events. `depends_on` names the foreign file that is the only copy.
     `open_turn`: a turn was open when the record ends; `last_turn` is the last one's id. `cut_off`: a
-    restore of it has no end, since it was killed or is at work."""
+    restore of it has no end, since it was killed or is at work. `unlisted` are runs that only they
+    themselves name as the thread's, since its own list has lost something."""
 
     thread_id: str
     name: str
@@ -49,6 +50,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     open_turn: bool = False
     last_turn: str | None = None
     cut_off: bool = False
+    unlisted: tuple[str, ...] = ()
 
 
 class Fold:

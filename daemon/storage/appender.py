@@ -16,7 +16,7 @@ from resumed.daemon.failpoints import passage
 from resumed.daemon.ports.regular import open_regular
 from resumed.daemon.storage import disk
 from resumed.daemon.storage.codec import BadLine, checksum_of, decode, encode, encode_as
-from resumed.daemon.storage.damage import LooseBytes
+from resumed.daemon.storage.damage import FIRST_LINE, LooseBytes
 from resumed.daemon.storage.errors import (
     EventConflict,
     EventRefused,
@@ -163,7 +163,7 @@ class Appender:
             for loose in reading.trailing
             if is_copied(self._home.quarantine, loose)
         }
-        lost = [damage for damage in reading.damage if damage.kind == "firstLine"]
+        lost = [damage for damage in reading.damage if damage.kind == FIRST_LINE]
         if any((damage.file, damage.offset) not in due for damage in lost):
             raise StateReadOnly(f"The first line of {name} is damaged; it can only be read.")
 

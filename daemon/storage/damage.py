@@ -10,6 +10,9 @@ import msgspec
 
 from resumed.restore.events.journal import Note
 
+FIRST_LINE = "firstLine"
+"""The kind of damage that makes a stream one that can only be read."""
+
 
 class Damage(msgspec.Struct, frozen=True, kw_only=True):
     """Something a stream lost. `kind`: firstLine, badLine, gap, duplicate, chain.
@@ -136,7 +139,7 @@ def _of_line(loose: LooseBytes, before: int, after: int | None) -> Damage:
     else:
         where = f"A line between events {before} and {after}"
     return Damage(
-        kind="firstLine" if loose.first_line else "badLine",
+        kind=FIRST_LINE if loose.first_line else "badLine",
         file=loose.file,
         seq_before=before,
         seq_after=after,

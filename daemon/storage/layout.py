@@ -237,6 +237,12 @@ class Layout:
         yield from self.archived_sessions.glob(name)
 
 
+def session_id_of(name: str) -> str | None:
+    """The run whose stream's first file has this name."""
+    found = _SESSION_FILE.fullmatch(name)
+    return found["id"] if found else None
+
+
 def parse_stream(stream: str) -> tuple[str, str]:
     """Split `session:<uuid>`, `thread:<uuid>` or `worktree:<uuid>`; raises `InvalidId`."""
     kind, _, identifier = stream.partition(":")
