@@ -18,7 +18,7 @@ from resumed.daemon.storage.quarantine import is_copied
 from resumed.daemon.storage.reader import Reading
 from resumed.daemon.storage.segments import segment_files, segment_path
 from resumed.restore.events import SCHEMA_VERSION
-from resumed.restore.events.session import EntryAdded, OperationBegun, SessionEnded, TurnStarted
+from resumed.restore.events.session import EntryAdded, OperationBegun, SessionEnded, SessionMeta, TurnStarted
 from resumed.restore.events.thread import SessionLinked
 
 _KINDS = {
@@ -33,11 +33,13 @@ _GOING_ON = (EntryAdded, OperationBegun, SessionEnded, TurnStarted)
 
 class Seen(msgspec.Struct, kw_only=True):
     """What was seen of all records: the contents that they name, which runs threads link, whose runs are
-    there."""
+    there, which work trees runs were in, and which records are empty."""
 
     contents: set[str] = set()
     links: dict[str, set[str]] = {}
     runs: dict[str, str] = {}
+    worktrees: set[str] = set()
+    empty: dict[str, Path] = {}
 
 
 def records(layout: Layout, seen: Seen) -> Iterator[Finding]:
@@ -67,12 +69,14 @@ def _record(layout: Layout, stream: str, path: Path, seen: Seen, read: set[Path]
             match event.payload:
                 case SessionLinked(session_id=session) if event.src.ref != FOREIGN:
                     seen.links.setdefault(stream.partition(":")[2], set()).add(session)
+                case SessionMeta(worktree_id=str(worktree)):
+                    seen.worktrees.add(worktree)
     except OSError as error:
         read.add(path)
         sentence = f"It can't be read: {error.strerror or error}."
         yield Finding(kind="record.unreadable", path=str(path), sentence=sentence, stream=stream)
         return
-    if stream.startswith("session:"):
+    if stream.startswith("session:") and reading.seq:
         seen.runs[stream.partition(":")[2]] = thread_of(path)
     newest = max(file.version for file in files.values())
     if newest > SCHEMA_VERSION:
@@ -91,8 +95,7 @@ def _record(layout: Layout, stream: str, path: Path, seen: Seen, read: set[Path]
             sentence = f"Its last line is cut off after {loose.length} bytes."
             yield Finding(kind="record.tornTail", path=str(source), sentence=sentence, stream=stream)
     if not reading.seq and not any(file.path.stat().st_size for file in files.values()):
-        sentence = "It is empty: it was made, and nothing was written."
-        yield Finding(kind="record.empty", path=str(path), sentence=sentence, stream=stream)
+        seen.empty[stream] = path
 
 
 def _at_head(damage: Damage, number: int) -> bool:
@@ -114,17 +117,36 @@ def _orphans(layout: Layout, read: set[Path]) -> Iterator[Finding]:
 def _related(layout: Layout, seen: Seen) -> Iterator[Finding]:
     for thread, sessions in seen.links.items():
         for session in sorted(sessions - seen.runs.keys()):
-            if layout.find_stream(f"session:{session}") is None:
-                sentence = f"It has a run {session} whose record is gone."
+            how = _how_lost(layout, seen, f"session:{session}")
+            if how:
+                sentence = f"It has a run {session} whose record is {how}."
                 yield Finding(kind="run.missing", path=str(layout.thread_path(thread)), sentence=sentence)
     # A run that was on its way to a conversation when its start was cut off is the first of none.
     resumed = {thread for session, thread in seen.runs.items() if thread and _went_on(layout, session)}
     for thread in sorted(resumed):
-        if layout.find_stream(f"thread:{thread}") is None:
-            path = layout.thread_path(thread)
-            yield Finding(
-                kind="thread.missing", path=str(path), sentence="It is gone, and runs of it are there."
-            )
+        how = _how_lost(layout, seen, f"thread:{thread}")
+        if how:
+            sentence = f"It is {how}, and runs of it are there."
+            yield Finding(kind="thread.missing", path=str(layout.thread_path(thread)), sentence=sentence)
+    yield from _empty(seen, {f"thread:{thread}" for thread in resumed})
+
+
+def _how_lost(layout: Layout, seen: Seen, stream: str) -> str:
+    if layout.find_stream(stream) is None:
+        return "gone"
+    return "empty" if stream in seen.empty else ""
+
+
+def _empty(seen: Seen, told: set[str]) -> Iterator[Finding]:
+    """Records in which nothing is. One that others speak of held something once."""
+    told |= {f"session:{session}" for sessions in seen.links.values() for session in sessions}
+    for stream, path in seen.empty.items():
+        if stream.partition(":")[2] in seen.worktrees:
+            sentence = "It is empty, and runs were in the work tree that it described."
+            yield Finding(kind="worktree.lost", path=str(path), sentence=sentence, stream=stream)
+        elif stream not in told:
+            sentence = "It is empty: it was made, and nothing was written."
+            yield Finding(kind="record.empty", path=str(path), sentence=sentence, stream=stream)
 
 
 def _went_on(layout: Layout, session: str) -> bool:

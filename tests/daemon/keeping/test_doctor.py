@@ -131,6 +131,7 @@ DAMAGES: dict[str, Callable[[Place], object]] = {
     "record.twoPlaces": two_places,
     "run.missing": lambda place: place.runs[0].unlink(),
     "thread.missing": lambda place: place.thread.unlink(),
+    "worktree.lost": lambda place: rewrite(next((place.layout.home / "worktrees").glob("*.jsonl"))),
     "index.absent": lambda place: place.database.unlink(),
     "index.corrupt": lambda place: rewrite(place.database, b"garbage" * 1000),
     "index.behind": lambda place: rewrite(place.runs[1], *lines(place.runs[1]), line("more", 99)),
@@ -203,6 +204,21 @@ def test_each_class_is_found_by_looking_and_mended_without_loss(
     kept = {data for data, _, _ in state().values()}
     lost = {path for path, (data, _, _) in before.items() if data not in kept and not path.endswith(".lock")}
     assert lost == set(), "every byte is still there, but for hints in locks of nothing"
+
+
+def test_what_others_speak_of_was_not_always_empty(place: Place) -> None:
+    rewrite(place.thread)
+    assert kinds(place.layout.home) >= {"thread.missing"}
+    assert "record.empty" not in kinds(place.layout.home)
+
+
+def test_an_empty_run_that_is_listed_is_missing(place: Place) -> None:
+    rewrite(place.runs[0])
+    before = state()
+    mended = mend(examine(place.layout.home))
+    assert {"run.missing"} <= {finding.kind for finding in mended.findings}
+    assert "record.empty" not in kinds(place.layout.home)
+    assert state().keys() == before.keys()
 
 
 def test_mending_leaves_alone_what_somebody_holds(place: Place) -> None:
