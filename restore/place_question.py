@@ -69,11 +69,13 @@ def _other_project(state: WorktreeState, place: Place, seen: Seen, target: Targe
     there, here = short_path(place.base or state.root, *homes), short_path(target.here.root, *homes)
     same = same_repository(state, target.here.root, seen) == "same"
     what = "another checkout of the same repository" if same else "a different repository"
+    was_made = state.left is not None and state.left.made == place.base
+    ran = f"The last Resume made {there} for it" if was_made else f"It ran in {there}"
     return Wording(
         title="This conversation belongs to another checkout."
         if same
         else "This conversation belongs to another project.",
-        reason=f"It ran in {there}; this is {here}, {what}.",
+        reason=f"{ran}; this is {here}, {what}.",
         labels={"open": f"Open {there} and continue there"},
         details={"open": f"{here} is not touched."},
     )

@@ -15,7 +15,7 @@ from resumed.daemon.cli.failures import OUTCOMES, Exit, Failure
 from resumed.daemon.cli.paper import CARE, DONE, FAILED, QUIET, Line, Paper
 from resumed.daemon.cli.report import report_lines
 from resumed.daemon.cli.session import Listener, Reply, call, json_text, on_progress
-from resumed.daemon.cli.words import Reader
+from resumed.daemon.cli.words import Reader, typed
 from resumed.daemon.rpc.client import Callbacks
 from resumed.protocol.daemon import ClientCapabilities
 from resumed.protocol.restore import Answer, Outcome, RestoreProgress, RestoreReport
@@ -24,6 +24,7 @@ from resumed.restore.wording import agent_name
 
 _METHOD = "thread/resume"
 _CALLS_AT_MOST = 6
+_GOES_ON = "What was begun is done to its end in the background."
 _STEP_MARKS = {"done": DONE, "failed": FAILED, "undone": QUIET}
 
 
@@ -52,12 +53,19 @@ class Console(NamedTuple):
 def resume(root: Path, wanted: Wanted, console: Console, reader: Reader) -> Exit:
     """Restore, print the report, and start the agent where that was asked for."""
     asker = Asker(console.talk, sys.stdin, wanted.given)
-    if wanted.defaults:
-        reply = _by_defaults(root, wanted, console)
-    elif console.asks:
-        reply = _by_asking(root, wanted, console, asker)
-    else:
-        reply = _in_advance(root, wanted, console)
+    steps = _Steps(console, quiet=wanted.json)
+    try:
+        if wanted.defaults:
+            reply = _by_defaults(root, wanted, steps)
+        elif console.asks:
+            reply = _by_asking(root, wanted, steps, asker)
+        else:
+            reply = _in_advance(root, wanted, steps)
+    except KeyboardInterrupt:
+        if steps.begun:
+            command = typed("resumed", "show", wanted.thread)
+            console.talk.show([Line(f"{CARE} ", _GOES_ON), Line("  ", f"What became of it: {command}")])
+        raise
     report: RestoreReport = reply.value
     if wanted.json:
         console.out.stream.write(json_text(reply) + "\n")
@@ -70,30 +78,30 @@ def resume(root: Path, wanted: Wanted, console: Console, reader: Reader) -> Exit
     return OUTCOMES[report.outcome]
 
 
-def _by_asking(root: Path, wanted: Wanted, console: Console, asker: Asker) -> Reply:
-    listener = _listener(wanted, console, asker)
+def _by_asking(root: Path, wanted: Wanted, steps: "_Steps", asker: Asker) -> Reply:
+    listener = _listener(steps, asker)
     reply = call(root, _METHOD, ThreadResumeParams(thread=wanted.thread), listener)
     if asker.failure is not None:
         raise asker.failure
     return reply
 
 
-def _by_defaults(root: Path, wanted: Wanted, console: Console) -> Reply:
+def _by_defaults(root: Path, wanted: Wanted, steps: "_Steps") -> Reply:
     params = ThreadResumeParams(thread=wanted.thread, answers=dict(wanted.given), unattended=True)
-    reply = call(root, _METHOD, params, _listener(wanted, console, None))
+    reply = call(root, _METHOD, params, _listener(steps, None))
     report: RestoreReport = reply.value
     if report.question is not None:
         answers_for(report.question, wanted.given)
     return reply
 
 
-def _in_advance(root: Path, wanted: Wanted, console: Console) -> Reply:
+def _in_advance(root: Path, wanted: Wanted, steps: "_Steps") -> Reply:
     """Call until every question has the answer given for it, or one has none."""
     answers: dict[str, Answer] = {}
     token: str | None = None
     for _ in range(_CALLS_AT_MOST):
         params = ThreadResumeParams(thread=wanted.thread, answers=answers, token=token)
-        reply = call(root, _METHOD, params, _listener(wanted, console, None))
+        reply = call(root, _METHOD, params, _listener(steps, None))
         report: RestoreReport = reply.value
         question = report.question
         if question is None or question.token == token:
@@ -105,15 +113,25 @@ def _in_advance(root: Path, wanted: Wanted, console: Console) -> Reply:
     return reply
 
 
-def _listener(wanted: Wanted, console: Console, asker: Asker | None) -> Listener:
-    def show(progress: RestoreProgress) -> None:
-        if progress.state in _STEP_MARKS:
-            console.talk.show([Line(f"{_STEP_MARKS[progress.state]} ", progress.title)])
+class _Steps:
+    """The steps of the restore, as they are told; `begun` once there was one."""
 
-    capabilities = ClientCapabilities(restore_ask=asker is not None, progress=not wanted.json)
+    def __init__(self, console: Console, *, quiet: bool) -> None:
+        self.begun = False
+        self._talk = None if quiet else console.talk
+
+    def show(self, progress: RestoreProgress) -> None:
+        """Note a step, and show what became of it."""
+        self.begun = True
+        if progress.state in _STEP_MARKS and self._talk is not None:
+            self._talk.show([Line(f"{_STEP_MARKS[progress.state]} ", progress.title)])
+
+
+def _listener(steps: _Steps, asker: Asker | None) -> Listener:
+    capabilities = ClientCapabilities(restore_ask=asker is not None, progress=True)
     if asker is None:
-        return Listener(Callbacks(notification=on_progress(show)), capabilities)
-    return Listener(Callbacks(question=asker.ask, notification=on_progress(show)), capabilities)
+        return Listener(Callbacks(notification=on_progress(steps.show)), capabilities)
+    return Listener(Callbacks(question=asker.ask, notification=on_progress(steps.show)), capabilities)
 
 
 def _start(report: RestoreReport, console: Console, asker: Asker) -> None:
