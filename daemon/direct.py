@@ -143,6 +143,7 @@ async def begin_operation(live: Live, params: OperationBeginParams) -> Operation
                 f"The operation {operation_id} is on record with other arguments.",
                 "Use a new operation_id for another call.",
             )
+        await _check_same_call(live, params, operation_id)
         return OperationBeginResult(
             operation_id=operation_id,
             state=_as_told(live, operation_id, state),
@@ -150,7 +151,7 @@ async def begin_operation(live: Live, params: OperationBeginParams) -> Operation
             result=live.operations.results.get(operation_id),
         )
     turn = live.lifecycle.open_turn if params.turn_id is None else parse_uuid(params.turn_id)
-    paths = tuple(dict.fromkeys(os.path.normpath(os.path.join(live.place.cwd, p)) for p in params.paths))
+    paths = _absolute(params.paths, live.place.cwd)
     begun = OperationBegun(
         operation_id=operation_id,
         tool=params.tool,
@@ -217,6 +218,26 @@ async def append_event(live: Live, params: EventAppendParams) -> EventAppendResu
     if repeated and entry_id is not None:
         entry_id = await _same_entry(live, params, event_id)
     return EventAppendResult(seq=seq, last_durable_event=live.last_durable, repeated=repeated, id=entry_id)
+
+
+async def _check_same_call(live: Live, params: OperationBeginParams, operation_id: str) -> None:
+    """What is sent again under one id must be the same call also in what is not among its arguments."""
+    sessions = tuple(run.session_id for run in live.lifecycle.runs if run.own)
+    begun = await asyncio.to_thread(live.operation_on_record, operation_id, sessions)
+    if begun is None:
+        return
+    # Relative paths are those of the folder in which it was announced.
+    is_same = begun.paths == _absolute(params.paths, begun.cwd) and begun.operation_class == params.kind
+    if not is_same:
+        raise ResumedError(
+            ErrorCode.OPERATION_CONFLICT,
+            f"The operation {operation_id} is on record with other paths, or as another kind.",
+            "Use a new operation_id for another call.",
+        )
+
+
+def _absolute(paths: tuple[str, ...], folder: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(os.path.normpath(os.path.join(folder, path)) for path in paths))
 
 
 def _arguments(masker: Masker, params: OperationBeginParams) -> tuple[dict[str, Any], tuple[str, str]]:
@@ -313,8 +334,13 @@ def _token(key: bytes, turn_id: str) -> str:
 
 
 def _check_paths(paths: tuple[str, ...], field: str) -> None:
-    if any("\0" in path for path in paths):
-        raise ResumedError(ErrorCode.INVALID_PARAMS, f"One of {field} holds a NUL.", "It can be no path.")
+    for path in paths:
+        if "\0" in path:
+            raise ResumedError(ErrorCode.INVALID_PARAMS, f"One of {field} holds a NUL.", "It can be no path.")
+        if not path:
+            raise ResumedError(
+                ErrorCode.INVALID_PARAMS, f"One of {field} is empty.", "Name a file or folder."
+            )
 
 
 def _as_told(live: Live, operation_id: str, state: str) -> str:

@@ -15,7 +15,7 @@ from resumed.daemon.storage.stores import StreamStore
 from resumed.daemon.uninterrupted import uninterrupted
 from resumed.protocol.errors import ErrorCode, ResumedError
 from resumed.restore.events.envelope import Event, Payload, Source, SourceKind
-from resumed.restore.events.session import TurnEnded, TurnStarted
+from resumed.restore.events.session import OperationBegun, TurnEnded, TurnStarted
 from resumed.restore.lifecycle import Lifecycle, LifecycleState
 from resumed.restore.operation_state import OperationsState
 from resumed.restore.place import WorktreeState
@@ -121,6 +121,16 @@ class Live:
                         case TurnEnded(turn_id=over) as payload if over == turn_id:
                             ended = payload
         return TurnOnRecord(begun, ended)
+
+    def operation_on_record(self, operation_id: str, sessions: tuple[str, ...]) -> OperationBegun | None:
+        """The announcement of the operation as these runs of the thread hold it. Blocks: reads them."""
+        for session_id in sessions:
+            with contextlib.suppress(StreamMissing):
+                for event in self._streams.read(f"session:{session_id}"):
+                    match event.payload:
+                        case OperationBegun(operation_id=begun) as payload if begun == operation_id:
+                            return payload
+        return None
 
     def state(self, name: str) -> Any:
         """What that subsystem folded."""

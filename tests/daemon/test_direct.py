@@ -6,6 +6,7 @@ import hashlib
 import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -95,6 +96,34 @@ async def test_the_same_id_with_other_arguments_is_a_conflict(tmp_path: Path) ->
         assert live.last_durable == before
 
 
+@pytest.mark.parametrize("other", [{"paths": ("b.txt",)}, {"paths": ()}, {"kind": "read"}])
+async def test_the_same_id_for_another_call_is_a_conflict(tmp_path: Path, other: dict[str, Any]) -> None:
+    async with _run(tmp_path) as live:
+        call = _edit(live)
+        await direct.begin_operation(live, call)
+        commit = OperationCommitParams(session_id=live.session_id, operation_id="op-1")
+        for settle in (False, True):
+            if settle:
+                await direct.commit_operation(live, commit)
+            before = live.last_durable
+            with pytest.raises(ResumedError) as conflict:
+                await direct.begin_operation(live, msgspec.structs.replace(call, **other))
+            assert conflict.value.code is ErrorCode.OPERATION_CONFLICT
+            assert live.last_durable == before
+            same = msgspec.structs.replace(call, paths=(str(tmp_path / "a.txt"), "./a.txt"))
+            assert (await direct.begin_operation(live, same)).repeated
+
+
+@pytest.mark.parametrize(("path", "said"), [("", "is empty"), ("a\0b", "holds a NUL")])
+async def test_what_can_be_no_path_is_refused(tmp_path: Path, path: str, said: str) -> None:
+    async with _run(tmp_path) as live:
+        call = msgspec.structs.replace(_edit(live), paths=("a.txt", path))
+        with pytest.raises(ResumedError) as refused:
+            await direct.begin_operation(live, call)
+        assert refused.value.code is ErrorCode.INVALID_PARAMS
+        assert said in refused.value.sentence
+
+
 TOKEN = "ghp_" + "a1" * 18
 
 
@@ -150,9 +179,12 @@ async def test_a_call_with_a_secret_sent_again_is_the_same_and_with_another_secr
 async def test_a_call_on_record_under_other_rules_of_masking_is_still_the_same(tmp_path: Path) -> None:
     async with _run(tmp_path) as live:
         sent = msgspec.json.encode(("edit", {"token": TOKEN}), order="deterministic")
-        before = OperationBegun(operation_id="old", tool="edit", args_digest=hashlib.sha256(sent).hexdigest())
+        before = OperationBegun(
+            operation_id="old", tool="edit", args_digest=hashlib.sha256(sent).hexdigest(),
+            operation_class="write", cwd=str(tmp_path), paths=(str(tmp_path / "a.txt"),),
+        )  # fmt: skip
         plain = msgspec.json.encode(("edit", {"text": "x"}), order="deterministic")
-        after = OperationBegun(operation_id="new", tool="edit", args_digest=live.masker.keyed(plain))
+        after = msgspec.structs.replace(before, operation_id="new", args_digest=live.masker.keyed(plain))
         await live.append(before, after)
         assert (await direct.begin_operation(live, _edit(live, "old", token=TOKEN))).repeated
         assert (await direct.begin_operation(live, _edit(live, "new", text="x"))).repeated
