@@ -30,6 +30,7 @@ from resumed.restore.events.envelope import Event
 from resumed.restore.lifecycle import Lifecycle, LifecycleState
 from resumed.restore.snapshot import Fold, Record
 from resumed.restore.subsystems import SUBSYSTEMS
+from resumed.restore.wording import count
 
 MIN_NEW_EVENTS = 64
 
@@ -107,7 +108,7 @@ def _build(streams: StreamStore, source: Source, checkpoint: Checkpoint | None) 
         _miss(parts, own.agents_own or source.listed_at, None)
     fold = Fold(SUBSYSTEMS, checkpoint.states if checkpoint else None)
     lifecycle, state = Lifecycle(), (checkpoint.lifecycle if checkpoint else LifecycleState())
-    count, latest = 0, checkpoint.latest if checkpoint else ""
+    folded, latest = 0, checkpoint.latest if checkpoint else ""
     taking_up = TakingUp(own.tails, own.restored)
     merged = _merged(source, parts)
     for event in taking_up.passed(merged) if own.restored else merged:
@@ -118,13 +119,13 @@ def _build(streams: StreamStore, source: Source, checkpoint: Checkpoint | None) 
         if id(event) not in own.no_runs:
             state = lifecycle.apply(state, event)
         latest = max(latest, when)
-        count += 1
+        folded += 1
     _judge_agents_own(source, parts)
-    read = count + (checkpoint.events_read if checkpoint else 0)
+    read = folded + (checkpoint.events_read if checkpoint else 0)
     state.thread_id = state.thread_id or source.thread_id
     damage, lost = _damage(parts, checkpoint)
     # Not while a run waits for an agent: once that takes it up, all of it counts.
-    worth_keeping = count >= MIN_NEW_EVENTS and not taking_up.waiting and not parts.unread and not own.lost
+    worth_keeping = folded >= MIN_NEW_EVENTS and not taking_up.waiting and not parts.unread and not own.lost
     worth_keeping = worth_keeping and not own.places_unread
     fresh, foreign = None, _foreign_part(source, parts) if worth_keeping else None
     if worth_keeping and (foreign is None) == (parts.foreign is None):
@@ -270,7 +271,8 @@ def _damage(parts: _Parts, checkpoint: Checkpoint | None) -> tuple[tuple[str, ..
 
 def _torn(parts: _Parts, checkpoint: Checkpoint | None) -> tuple[str, ...]:
     own = tuple(
-        f"The last line of a record of ours is cut off after {loose.length} bytes (at byte {loose.offset})."
+        f"The last line of a record of ours is cut off after {count(loose.length, 'byte')}"
+        f" (at byte {loose.offset})."
         for reading in parts.own.readings.values()
         for loose in reading.trailing
         if loose.torn
@@ -288,5 +290,5 @@ def _skipped(foreign: ForeignReading, checkpoint: Checkpoint | None) -> int:
 def _degraded(lost: int, places_unread: list[str]) -> dict[str, str]:
     if not lost:
         return {"worktree": places_unread[0]} if places_unread else {}
-    reason = f"{lost} damaged place{'s' if lost > 1 else ''} in the record may have held part of it"
+    reason = f"{count(lost, 'damaged place')} in the record may have held part of it"
     return {subsystem.name: reason for subsystem in SUBSYSTEMS if subsystem.handles}

@@ -13,6 +13,7 @@ import msgspec
 
 from resumed.daemon.ports.regular import open_regular
 from resumed.restore.events.envelope import Event
+from resumed.restore.wording import count
 
 MAX_LINE = 64 * 1024 * 1024
 _MAX_SENTENCES = 20
@@ -137,7 +138,7 @@ class ForeignReading:
     def _torn(self, line: bytes, start: int) -> str:
         if not line.strip(b"\0"):
             return f"The file ends in {len(line)} NUL bytes after byte {start}."
-        return f"The last line is cut off after {len(line)} bytes (at byte {start})."
+        return f"The last line is cut off after {count(len(line), 'byte')} (at byte {start})."
 
 
 def reason_of(error: OSError) -> str:

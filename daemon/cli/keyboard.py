@@ -3,13 +3,17 @@
 import contextlib
 import os
 import select
+import signal
 import termios
+import threading
 from collections.abc import Iterator
-from typing import TextIO
+from types import FrameType
+from typing import Any, TextIO
 
 _ESCAPE = b"\x1b"
 _KEY_SECONDS = 0.05
 _CONTROL_CHARACTERS, _LOCAL_FLAGS = 6, 3
+_LEAVING = (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM, signal.SIGTSTP)
 
 
 def typed_line(typing: TextIO) -> str | None:
@@ -34,11 +38,34 @@ def _escape_ends_the_line(descriptor: int) -> Iterator[None]:
     before = termios.tcgetattr(descriptor)
     within = termios.tcgetattr(descriptor)
     within[_CONTROL_CHARACTERS][termios.VEOL] = _ESCAPE
+    with _given_back(descriptor, before, within):
+        yield
+
+
+@contextlib.contextmanager
+def _given_back(descriptor: int, before: list[Any], within: list[Any]) -> Iterator[None]:
+    """The terminal set to `within`, and to what it was `before` also for as long as this is suspended, and
+    where a signal ends it."""
+
+    def leave(number: int, _: FrameType | None) -> None:
+        termios.tcsetattr(descriptor, termios.TCSANOW, before)
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+        # Only who was suspended comes back.
+        signal.signal(number, leave)
+        termios.tcsetattr(descriptor, termios.TCSANOW, within)
+
+    is_main = threading.current_thread() is threading.main_thread()
+    handled = [each for each in _LEAVING if is_main and signal.getsignal(each) is signal.SIG_DFL]
+    for number in handled:
+        signal.signal(number, leave)
     termios.tcsetattr(descriptor, termios.TCSANOW, within)
     try:
         yield
     finally:
         termios.tcsetattr(descriptor, termios.TCSANOW, before)
+        for number in handled:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _is_alone(descriptor: int) -> bool:

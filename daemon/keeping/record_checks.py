@@ -20,6 +20,7 @@ from resumed.daemon.storage.segments import segment_files, segment_path
 from resumed.restore.events import SCHEMA_VERSION
 from resumed.restore.events.session import EntryAdded, OperationBegun, SessionEnded, SessionMeta, TurnStarted
 from resumed.restore.events.thread import SessionLinked
+from resumed.restore.wording import count
 
 _KINDS = {
     "firstLine": "record.firstLine",
@@ -92,7 +93,7 @@ def _record(layout: Layout, stream: str, path: Path, seen: Seen, read: set[Path]
     for loose in reading.trailing:
         source = files[loose.file].path
         if loose.torn and not is_copied(layout.quarantine, loose):
-            sentence = f"Its last line is cut off after {loose.length} bytes."
+            sentence = f"Its last line is cut off after {count(loose.length, 'byte')}."
             yield Finding(kind="record.tornTail", path=str(source), sentence=sentence, stream=stream)
     if not reading.seq and not any(file.path.stat().st_size for file in files.values()):
         seen.empty[stream] = path

@@ -162,7 +162,7 @@ class Connection:
 
     async def _refuse_stream(self, error: FramingError) -> None:
         code = ErrorCode.FRAME_TOO_LARGE if isinstance(error, FrameTooLarge) else ErrorCode.PARSE_ERROR
-        hint = "The connection is closed; connect again."
+        hint = "The connection is being closed; connect again."
         self.send(error_body(None, ResumedError(code, str(error), hint)))
         with contextlib.suppress(TimeoutError, OSError):
             async with asyncio.timeout(_LAST_WORDS_SECONDS):

@@ -113,7 +113,8 @@ async def test_a_rollout_torn_at_every_byte_of_its_last_line(tmp_path: Path) -> 
         assert plain(shown[end]) == plain(shown[start]), end
         assert plain(rows[threads[end]]) == plain(rows[threads[start]]), end
         (sentence,) = shown[end].damage
-        assert sentence == f"The last line is cut off after {end - start} bytes (at byte {start})."
+        length = "1 byte" if end == start + 1 else f"{end - start} bytes"
+        assert sentence == f"The last line is cut off after {length} (at byte {start})."
     # Only its newline is missing: the line counts.
     assert plain(shown[whole[0]]) == plain(shown[whole[1]])
     assert plain(shown[start]) != plain(shown[whole[1]])

@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import termios
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -122,6 +123,14 @@ class Terminal:
     def interrupt(self) -> None:
         """Type Ctrl-C."""
         self._child.sendintr()
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal to the program."""
+        self._child.kill(number)
+
+    def settings(self) -> object:
+        """How the terminal is set."""
+        return termios.tcgetattr(self._child.child_fd)
 
     def exit_code(self) -> int | None:
         """Wait for the end; `None` when a signal ended it."""

@@ -37,7 +37,8 @@ def test_torn_at_every_byte_of_the_last_line(tmp_path: Path, name: str) -> None:
     for end in range(start + 1, len(content) - 1):
         events, torn = read(written(tmp_path, content[:end], name))
         assert events == before
-        assert torn.damage == (f"The last line is cut off after {end - start} bytes (at byte {start}).",)
+        length = "1 byte" if end == start + 1 else f"{end - start} bytes"
+        assert torn.damage == (f"The last line is cut off after {length} (at byte {start}).",)
         assert (torn.offset, torn.skipped_lines) == (start, 0)
     events, unended = read(written(tmp_path, content[:-1], name))
     assert (events, unended.damage) == (whole, ())
