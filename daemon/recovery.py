@@ -5,6 +5,7 @@ What to do is decided by `restore/recover.py` from the journal and from what is 
 
 import asyncio
 import os
+from typing import NamedTuple
 
 import msgspec
 
@@ -25,7 +26,16 @@ from resumed.restore.events.thread import SessionLinked
 from resumed.restore.left_place import place_records
 from resumed.restore.place import within
 from resumed.restore.probes import RepositorySeen
-from resumed.restore.recover import Recovery, Unfinished, Verdict, recover, recovery_probes, unfinished
+from resumed.restore.recover import (
+    NOTHING_RECOVERED,
+    Recovered,
+    Recovery,
+    Unfinished,
+    Verdict,
+    recover,
+    recovery_probes,
+    unfinished,
+)
 from resumed.restore.steps import AddWorktree, AnyVerb, RecordState, SwitchBranch
 from resumed.restore.wording import with_short_paths
 
@@ -33,6 +43,17 @@ REMEMBERED = 1000
 """Threads of which it is remembered that every restore has its end."""
 
 OpenRestore = tuple[str, tuple[Event, ...]]
+RECOVER = "recover"
+"""Who wrote what a recovery put on record."""
+
+
+class _Looked(NamedTuple):
+    """A thread's restores without an end, what recoveries did that no restore has told, and how far its
+    stream was read."""
+
+    open: tuple[OpenRestore, ...] = ()
+    untold: Recovered = NOTHING_RECOVERED
+    through: Position | None = None
 
 
 class Recoverer:
@@ -40,7 +61,8 @@ class Recoverer:
 
     `root` is the folder served here: a work tree that holds it is not taken away. How far a thread's
     stream names no restore without an end is remembered: one that has its end keeps it, and a new one, of
-    whichever daemon, is named behind that before it does anything."""
+    whichever daemon, is named behind that before it does anything. What a recovery did is on record with
+    the end that it wrote, and told by the next restore, whoever recovered."""
 
     def __init__(self, streams: StreamStore, observer: Observer, tools: Tools, root: str) -> None:
         self._streams = streams
@@ -48,22 +70,23 @@ class Recoverer:
         self._observer = observer
         self._tools = tools
         self._performer = Performer(tools, _records_nothing)
-        self._notes: dict[str, list[str]] = {}
-        self._settled: dict[str, Position] = {}
+        self._looked: dict[str, _Looked] = {}
 
-    async def recover(self, thread_id: str, agent_active_at: str = "") -> None:
-        """Settle every restore of the thread that has no end. What a person must know is kept for
-        `take_notes`. `agent_active_at`: when the agent last wrote to its own file.
+    async def recover(self, thread_id: str, agent_active_at: str = "") -> Recovered:
+        """Settle every restore of the thread that has no end. Returns what recoveries of the thread, this
+        one or earlier ones, did that no restore has told yet. `agent_active_at`: when the agent last wrote
+        to its own file.
 
         Raises `ResumedError` when it cannot be settled yet."""
-        for session_id, events in await self._open_restores(thread_id):
+        looked = await self._look_at(thread_id)
+        for session_id, events in looked.open:
             try:
-                notes = await self._settle(session_id, events, agent_active_at)
+                await self._settle(session_id, events, agent_active_at)
             finally:
                 await self._streams.release(f"session:{session_id}")
-            self._notes.setdefault(thread_id, []).extend(notes)
+        return (await self._look_at(thread_id)).untold if looked.open else looked.untold
 
-    async def settle(self, thread_id: str, agent_active_at: str = "") -> None:
+    async def settle(self, thread_id: str, agent_active_at: str = "") -> Recovered:
         """As `recover`, where nobody is there who could be told.
 
         Raises `ResumedError`, `restoreUnfinished` when something in a repository has to be taken back."""
@@ -71,11 +94,11 @@ class Recoverer:
         if first is not None:
             hint = "Resume it once with somebody there to answer."
             raise ResumedError(ErrorCode.RESTORE_UNFINISHED, first, hint)
-        await self.recover(thread_id, agent_active_at)
+        return await self.recover(thread_id, agent_active_at)
 
     async def would_write(self, thread_id: str, agent_active_at: str = "") -> str | None:
         """What `recover` would take back in a repository, in one sentence; nothing is done."""
-        for _, events in await self._open_restores(thread_id):
+        for _, events in (await self._look_at(thread_id)).open:
             restore = _plan_of(events)
             if restore is None:
                 continue
@@ -85,25 +108,21 @@ class Recoverer:
                 return f"A restore that was cut off has to be taken back first: {'; '.join(titles)}."
         return None
 
-    def take_notes(self, thread_id: str) -> tuple[str, ...]:
-        """What recovering the thread found and did, once."""
-        return tuple(self._notes.pop(thread_id, ()))
+    async def _look_at(self, thread_id: str) -> "_Looked":
+        known = self._looked.pop(thread_id, _Looked())
+        looked = await asyncio.to_thread(self._look, f"thread:{thread_id}", known)
+        # Those without an end are looked at again.
+        self._looked[thread_id] = known if looked.open or looked.through is None else looked
+        if len(self._looked) > REMEMBERED:
+            del self._looked[next(iter(self._looked))]
+        return looked
 
-    async def _open_restores(self, thread_id: str) -> list[OpenRestore]:
-        since = self._settled.pop(thread_id, None)
-        found, through = await asyncio.to_thread(self._look, f"thread:{thread_id}", since)
-        if through is not None and not found:
-            self._settled[thread_id] = through
-            if len(self._settled) > REMEMBERED:
-                del self._settled[next(iter(self._settled))]
-        return found
-
-    def _look(self, thread: str, since: Position | None) -> tuple[list[OpenRestore], Position | None]:
-        """The open restores that a thread's stream names behind `since`, and how far it was read."""
+    def _look(self, thread: str, known: "_Looked") -> "_Looked":
+        """The open restores that a thread's stream names behind what is known, and what is untold now."""
         if not self._streams.exists(thread):
-            return [], None
-        found = []
-        reading = self._streams.read(thread, since)
+            return _Looked()
+        found, untold = [], known.untold
+        reading = self._streams.read(thread, known.through)
         for event in reading:
             if not isinstance(event.payload, SessionLinked):
                 continue
@@ -112,24 +131,28 @@ class Recoverer:
                 continue
             events = tuple(self._streams.read(stream))
             meta = events[0].payload
-            closed = any(isinstance(e.payload, RestoreClosed | SessionEnded) for e in events)
-            if isinstance(meta, SessionMeta) and meta.reason == "resume" and not closed:
+            if not isinstance(meta, SessionMeta) or meta.reason != "resume":
+                continue
+            end = next((e for e in events if isinstance(e.payload, RestoreClosed | SessionEnded)), None)
+            if end is None:
                 found.append((meta.session_id, events))
-        return found, reading.position
+            else:
+                untold = _untold_after(end, untold)
+        return _Looked(tuple(found), untold, reading.position)
 
-    async def _settle(self, session_id: str, events: tuple[Event, ...], agent_active_at: str) -> list[str]:
+    async def _settle(self, session_id: str, events: tuple[Event, ...], agent_active_at: str) -> None:
         restore = _plan_of(events)
         if restore is None:
             # Killed while it was still asking: nothing was done.
             await self._append(session_id, RestoreClosed(restore_id="", outcome="cancelled"))
             await self._append(session_id, SessionEnded(reason="cancelled", clean=False))
-            return []
+            return
         await self._wait_for_git(restore)
         recovery = await self._decided(restore, events, agent_active_at)
         if recovery.verdict is Verdict.FINISH:
             await self._append(session_id, RestoreClosed(restore_id=restore.restore_id, outcome="restored"))
-            return []
-        return await self._roll_back(session_id, restore, recovery, events[-1].ts)
+            return
+        await self._roll_back(session_id, restore, recovery, events[-1].ts)
 
     async def _decided(
         self, restore: Unfinished, events: tuple[Event, ...], agent_active_at: str
@@ -172,8 +195,9 @@ class Recoverer:
 
     async def _roll_back(
         self, session_id: str, restore: Unfinished, recovery: Recovery, cut_off_at: str
-    ) -> list[str]:
-        stuck, undone = [*recovery.stuck, *recovery.notes], []
+    ) -> None:
+        stuck = [*recovery.stuck, *recovery.notes]
+        undone = [n for n, state in restore.states.items() if state == "undone"]
         staying = set(recovery.standing)
         for n, verb in recovery.undo:
             begun = RestoreStep(restore_id=restore.restore_id, n=n, state="undoing")
@@ -184,20 +208,32 @@ class Recoverer:
                 continue
             staying.discard(n)
             await self._append(session_id, RestoreStep(restore_id=restore.restore_id, n=n, state="undone"))
-            undone.append(f"A restore that was cut off was taken back first: {restore.steps[n - 1].title}.")
-        report: dict[str, object] = {"stuck": stuck} if stuck else {}
+            undone.append(n)
+        titles = [restore.steps[n - 1].title for n in undone]
+        report: dict[str, object] = {"undone": titles} if titles else {}
+        report |= {"stuck": stuck} if stuck else {}
         closed = RestoreClosed(restore_id=restore.restore_id, outcome="rolledBack", report=report)
         left = place_records(restore.steps) if staying else ()
         await self._append(session_id, closed, *left, at=cut_off_at)
         await self._append(session_id, SessionEnded(reason="rolledBack", clean=False))
-        return [*undone, *stuck]
 
     async def _append(self, session_id: str, *payloads: Payload, at: str | None = None) -> None:
         """In one write. `at` is since when it is so, if not since now."""
-        events = [msgspec.structs.replace(own_event(payload, "recover"), at=at) for payload in payloads]
+        events = [msgspec.structs.replace(own_event(payload, RECOVER), at=at) for payload in payloads]
         passage("journal")
         await self._streams.append(f"session:{session_id}", *events)
         passage("journal")
+
+
+def _untold_after(end: Event, untold: Recovered) -> Recovered:
+    """What is untold once a restore has ended so. One that was not itself recovered has told it, unless
+    somebody went away in the middle."""
+    if not isinstance(end.payload, RestoreClosed):
+        return untold
+    if end.src.ref != RECOVER:
+        return untold if end.payload.outcome == "cancelled" else NOTHING_RECOVERED
+    said = msgspec.convert(end.payload.report, Recovered)
+    return Recovered(undone=(*untold.undone, *said.undone), stuck=(*untold.stuck, *said.stuck))
 
 
 def _leaving(restore: Unfinished, recovery: Recovery, places: frozenset[int], why: str) -> Recovery:

@@ -39,6 +39,7 @@ from resumed.restore.effects import (
 from resumed.restore.events import EVENT_TYPES
 from resumed.restore.events.envelope import Payload
 from resumed.restore.events.journal import RestoreClosed, RestoreStep
+from resumed.restore.recover import Recovered
 from resumed.restore.report import ROUNDS
 from resumed.restore.resume import resume
 from resumed.restore.steps import RecordState
@@ -86,19 +87,22 @@ class Restorer:
         async with self._freezer.held(params.thread, client) as thread_id:
             active_at = await self._freezer.agent_active_at(thread_id)
             if params.unattended:
-                await self._recoverer.settle(thread_id, active_at)
+                recovered = await self._recoverer.settle(thread_id, active_at)
             else:
-                await self._recoverer.recover(thread_id, active_at)
-            notes = self._recoverer.take_notes(thread_id)
+                recovered = await self._recoverer.recover(thread_id, active_at)
             async with self._freezer.freeze(thread_id) as frozen:
                 await frozen.mint()
-                report = await self._converse(client, params, frozen, leaving)
+                report = await self._converse(client, params, frozen, leaving, recovered)
                 await frozen.end(report.outcome)
-        damage = (*report.record.damage, *notes)
-        return msgspec.structs.replace(report, record=msgspec.structs.replace(report.record, damage=damage))
+        return report
 
     async def _converse(
-        self, client: Client, params: ThreadResumeParams, frozen: Frozen, leaving: asyncio.Event
+        self,
+        client: Client,
+        params: ThreadResumeParams,
+        frozen: Frozen,
+        leaving: asyncio.Event,
+        recovered: Recovered,
     ) -> RestoreReport:
         here = Here(
             root=frozen.root,
@@ -115,6 +119,7 @@ class Restorer:
             unattended=params.unattended,
             given=params.answers,
             given_token=params.token,
+            recovered=recovered,
         )
         performing = _Performing(self, _Asker(client, leaving), frozen, context)
         conversation = resume(frozen.record, SUBSYSTEMS, context)

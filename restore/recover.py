@@ -63,6 +63,23 @@ class Recovery(msgspec.Struct, frozen=True, kw_only=True):
     standing: frozenset[int] = frozenset()
 
 
+class Recovered(msgspec.Struct, frozen=True):
+    """What recoveries did: titles of the steps that were `undone`, and sentences on what is `stuck` or where
+    a person should look. On record with the end of the restore that was cut off."""
+
+    undone: tuple[str, ...] = ()
+    stuck: tuple[str, ...] = ()
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """All of it, for people."""
+        taken_back = (f"A restore that was cut off was taken back first: {title}." for title in self.undone)
+        return (*taken_back, *self.stuck)
+
+
+NOTHING_RECOVERED = Recovered()
+
+
 def unfinished(events: tuple[Event, ...]) -> Unfinished | None:
     """Read a session's journal. `None` when it has no restore, or the restore was closed."""
     found: Unfinished | None = None

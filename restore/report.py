@@ -95,7 +95,8 @@ def _headline(findings: Findings, outcome: Outcome) -> str:
     name = f"“{record.name}” ({agent_name(record.agent)})"
     blocking = next((d for d in findings.drifts if d.severity is not Severity.INFORM), None)
     why = f"{blocking.title} {blocking.reason}" if blocking else ""
-    untouched = "Nothing was changed or started."
+    else_ = " else" if findings.context.recovered.undone else ""
+    untouched = f"Nothing{else_} was changed or started."
     said = findings.stopped.sentence if findings.stopped else ""
     if outcome is Outcome.RESTORED:
         handed = [h for r in findings.restorations.values() for h in r.handed]
@@ -202,7 +203,7 @@ def _record(findings: Findings, applied: bool) -> WireRecord:
         rerun_checks=tuple(command for r in restorations for command in r.rerun),
         handed_to_person=(*(item for r in restorations for item in r.handed), *findings.stuck),
         not_known=tuple(dict.fromkeys(item for r in restorations for item in r.unknown)),
-        damage=record.damage,
+        damage=(*record.damage, *findings.context.recovered.sentences),
     )
 
 

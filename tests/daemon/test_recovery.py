@@ -104,8 +104,7 @@ def _place(workspace: Workspace, session: str) -> list[tuple[str, str | None]]:
 
 
 async def _recovered(workspace: Workspace, agent_active_at: str = "") -> tuple[str, ...]:
-    await workspace.recoverer.recover(THREAD, agent_active_at)
-    return workspace.recoverer.take_notes(THREAD)
+    return (await workspace.recoverer.recover(THREAD, agent_active_at)).sentences
 
 
 async def test_killed_while_asking_nothing_is_to_undo(tmp_path: Path) -> None:
@@ -185,7 +184,7 @@ async def test_runs_that_are_settled_are_read_once(tmp_path: Path, monkeypatch: 
 
         monkeypatch.setattr(workspace.streams, "read", watched)
         assert await _recovered(workspace) == ()
-        assert read == [f"thread:{THREAD}", f"session:{settled}"]
+        assert read == [f"thread:{THREAD}"]
         for _ in range(2):
             read.clear()
             assert await workspace.recoverer.would_write(THREAD) is None
@@ -194,12 +193,32 @@ async def test_runs_that_are_settled_are_read_once(tmp_path: Path, monkeypatch: 
         begun = await _killed_in(workspace.streams, THREAD)
         read.clear()
         assert await _recovered(workspace) == ()
-        assert read == [f"thread:{THREAD}", f"session:{begun}"]
+        assert read == [f"thread:{THREAD}", f"session:{begun}"] * 2
         monkeypatch.setattr(recovery, "REMEMBERED", 0)
+        assert await _recovered(workspace) == ()
         for _ in range(2):
             read.clear()
             assert await _recovered(workspace) == ()
             assert read == [f"thread:{THREAD}", f"session:{settled}", f"session:{begun}"]
+
+
+async def test_what_was_taken_back_is_told_until_a_restore_has_told_it(tmp_path: Path) -> None:
+    repo, new = tmp_path / "repo", tmp_path / "new"
+    sha = _repository(repo)
+    run_git(repo, *BY_THE_RESTORE, "worktree", "add", "-q", str(new), "side")
+    told = ("A restore that was cut off was taken back first: Make it.",)
+    async with opened(repo) as workspace:
+        begun = RestoreStep(restore_id="r", n=1, state="begun")
+        await _killed(workspace, _plan(repo, new, sha), begun)
+        assert await _recovered(workspace) == told
+    # The process may be gone before the report is given.
+    for outcome, still in (("cancelled", told), ("needsAnswer", ())):
+        async with opened(repo) as workspace:
+            for _ in range(2):
+                assert await _recovered(workspace) == told
+            closed = RestoreClosed(restore_id="q", outcome=outcome)
+            await _killed_in(workspace.streams, THREAD, closed, SessionEnded(reason=outcome, clean=True))
+            assert await _recovered(workspace) == still
 
 
 async def test_one_that_another_daemon_left_is_found_after_all_were_settled(tmp_path: Path) -> None:
@@ -252,8 +271,7 @@ async def test_no_run_moves_head_by_beginning(tmp_path: Path, mover: str) -> Non
                 await workspace.sessions.start(client, again)
             assert refused.value.code is ErrorCode.RESTORE_UNFINISHED
             assert run_git(repo, "branch", "--show-current") == "side"
-            await workspace.recoverer.recover(live.thread_id)
-            (note,) = workspace.recoverer.take_notes(live.thread_id)
+            (note,) = (await workspace.recoverer.recover(live.thread_id)).sentences
             assert note == "A restore that was cut off was taken back first: Switch it."
         place = (await workspace.sessions.start(client, again)).place
     assert (
@@ -277,8 +295,7 @@ async def test_a_work_tree_that_a_person_made_there_is_theirs(tmp_path: Path) ->
             await workspace.streams.create(f"thread:{thread}", own_event(meta, "test"))
             session = await _killed_in(workspace.streams, thread, _plan(repo, new, sha), begun)
             assert await workspace.recoverer.would_write(thread) is None
-            await workspace.recoverer.recover(thread)
-            (note,) = workspace.recoverer.take_notes(thread)
+            (note,) = (await workspace.recoverer.recover(thread)).sentences
             assert "“Make it”" in note
             assert "somebody else did it; it was left as it is" in note
             assert _place(workspace, session) == []

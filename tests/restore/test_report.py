@@ -6,6 +6,7 @@ import pytest
 from resumed.protocol.restore import Difference, Drift, DriftKind, Outcome, Severity, Status
 from resumed.restore.asking import Stopped
 from resumed.restore.drift import Wording, asked, informed
+from resumed.restore.recover import Recovered
 from resumed.restore.report import Findings, build_report
 from resumed.restore.subsystem import Restoration, Target
 from tests.support.playbook import context
@@ -86,6 +87,18 @@ def test_only_what_needs_an_answer_has_a_question() -> None:
     assert (report.question.token, report.question.round, report.question.rounds) == ("t", 2, 2)
     assert report.question.drifts == (GONE,)
     assert "It keeps changing." in report.headline
+
+
+def test_after_something_was_taken_back_it_says_that_nothing_else_was_changed() -> None:
+    found = stopped("refused", GONE)
+    taken_back = Recovered(undone=("Make it",), stuck=("Look there.",))
+    context = msgspec.structs.replace(found.context, recovered=taken_back)
+    report = build_report(msgspec.structs.replace(found, context=context))
+    assert report.headline.endswith("Nothing else was changed or started.")
+    assert report.record.damage[-2:] == taken_back.sentences
+    only_said = msgspec.structs.replace(found.context, recovered=Recovered(stuck=("Look there.",)))
+    report = build_report(msgspec.structs.replace(found, context=only_said))
+    assert report.headline.endswith("Nothing was changed or started.")
     assert build_report(stopped("refused", GONE)).question is None
 
 
