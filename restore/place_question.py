@@ -113,7 +113,9 @@ def _worktree_removed(state: WorktreeState, place: Place, seen: Seen, target: Ta
         labels["newWorktree"] = f"Make it at {short_path(candidate, *homes)}{again}"
     obstacle: dict[str, str] = {}
     if branch is not None and branch.checked_out_at == place.top:
-        obstacle = {"newWorktree": f"{state.branch} still belongs to the deleted folder"}
+        entry = registered_entry(place, _here(seen, target))
+        became = "moved" if _moved_away(entry, seen, target) else "deleted"
+        obstacle = {"newWorktree": f"{state.branch} still belongs to the {became} folder"}
     elif branch is not None and branch.checked_out_at is not None:
         held = _here(seen, target)
         is_gone_too = any(
@@ -158,8 +160,7 @@ def _worktree_removed(state: WorktreeState, place: Place, seen: Seen, target: Ta
 
 
 def _removed_title(place: Place, entry: WorktreeEntry | None, seen: Seen, target: Target) -> str:
-    kept = seen.get(RegistrationProbe(target.here.root, entry.path)) if entry is not None else None
-    if isinstance(kept, RegistrationSeen) and kept.used_by is not None:
+    if _moved_away(entry, seen, target):
         return "The worktree it ran in was moved, and git was not told."
     if entry is not None and entry.locked is not None:
         # It may be on a disk that is not connected now.
@@ -167,6 +168,11 @@ def _removed_title(place: Place, entry: WorktreeEntry | None, seen: Seen, target
     if place.certain:
         return "The worktree it ran in was deleted."
     return "The folder it ran in is gone; it looks like a deleted worktree."
+
+
+def _moved_away(entry: WorktreeEntry | None, seen: Seen, target: Target) -> bool:
+    kept = seen.get(RegistrationProbe(target.here.root, entry.path)) if entry is not None else None
+    return isinstance(kept, RegistrationSeen) and kept.used_by is not None
 
 
 def _last_on(state: WorktreeState, entry: WorktreeEntry | None) -> str:
@@ -199,7 +205,7 @@ def _kept(
         return "what git keeps of it could not be looked at", ()
     if kept.used_by is not None:
         moved = short_path(kept.used_by, *target.here.homes)
-        repair = (BY_HAND, "-C", kept.used_by, "worktree", "repair")
+        repair = (BY_HAND, "-C", anchor, "worktree", "repair", kept.used_by)
         return f"it was moved to {moved}. Tell git, and resume there", repair
     if kept.in_progress:
         return f"a {operation_name(kept.in_progress)} was half finished there, and would be lost", ()

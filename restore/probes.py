@@ -208,8 +208,8 @@ class RegistrationSeen(Observation, frozen=True, kw_only=True):
     """`git_dir` is git's folder for the work tree, empty when it is not registered. `staged`: its index
     holds what its HEAD does not; `references`: it has some of its own; `submodules`: it holds their
     repositories; `settings`: it has a configuration or sparse patterns of its own. `in_progress` as in
-    `RepositorySeen`. `used_by` is another folder beside it that takes this for its own git dir: the work
-    tree was moved without git's knowing."""
+    `RepositorySeen`. `used_by` is another folder that takes this for its own git dir: the work tree was moved
+    without git's knowing, alone or together with the repository."""
 
     git_dir: str = ""
     staged: bool = False

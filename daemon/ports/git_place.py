@@ -98,7 +98,8 @@ def _pointed_at(folder: str, entry: str) -> str:
     git_dir = os.path.realpath(os.path.join(folder, target))
     if not _is_git_dir(git_dir):
         raise GitFailed(
-            f"the .git file in {printable(folder)} points to {printable(target)}, which is not there"
+            f"the .git file in {printable(folder)} points to {printable(target)}, which is not there;"
+            " where its repository was moved, run `git worktree repair` there, with this folder behind it"
         )
     return git_dir
 

@@ -29,7 +29,7 @@ async def registration(command: GitCommand, place: Place, path: str) -> Registra
         submodules=await asyncio.to_thread(holds_files, git_dir, "modules"),
         settings=await asyncio.to_thread(_has_settings, git_dir),
         in_progress=unfinished.operation if unfinished else None,
-        used_by=await asyncio.to_thread(_used_by, git_dir, path),
+        used_by=await asyncio.to_thread(_used_by, place, git_dir, path),
     )
 
 
@@ -72,7 +72,48 @@ def registered_path(git_dir: str) -> str | None:
     return without_links(os.path.dirname(os.path.join(git_dir, pointer)))
 
 
-def _used_by(git_dir: str, path: str) -> str | None:
+def _used_by(place: Place, git_dir: str, path: str) -> str | None:
+    return _beside(git_dir, path) or _moved_along(place, git_dir, path)
+
+
+def _moved_along(place: Place, git_dir: str, path: str) -> str | None:
+    """The work tree, where a folder above it and its repository was moved: then it still names git's folder
+    as it was called before, and lies as far from there as it did."""
+    ends = _ends(path)
+    above = os.path.dirname(place.common_dir)
+    while True:
+        for end in ends:
+            folder = os.path.join(above, end)
+            pointer = _dangling(folder)
+            if pointer is None or os.path.basename(pointer) != os.path.basename(git_dir):
+                continue
+            before = os.path.dirname(os.path.dirname(pointer))
+            if os.path.normpath(os.path.join(place.common_dir, os.path.relpath(path, before))) == folder:
+                return folder
+        parent = os.path.dirname(above)
+        if parent == above:
+            return None
+        above = parent
+
+
+def _ends(path: str) -> list[str]:
+    """The last names of a path: one, two and so on."""
+    names = path.strip("/").split("/")
+    return ["/".join(names[-count:]) for count in range(1, len(names) + 1)]
+
+
+def _dangling(folder: str) -> str | None:
+    """Where the `.git` file of a folder points, if nothing is there."""
+    try:
+        with open_regular(os.path.join(folder, ".git")) as file:
+            content = os.fsdecode(file.read(8192))
+    except OSError:
+        return None
+    pointer = os.path.join(folder, content.removeprefix("gitdir: ").rstrip("\r\n"))
+    return pointer if content.startswith("gitdir: ") and not os.path.lexists(pointer) else None
+
+
+def _beside(git_dir: str, path: str) -> str | None:
     try:
         names = sorted(os.listdir(os.path.dirname(path)))[:_LOOKED_AT]
     except (FileNotFoundError, NotADirectoryError):

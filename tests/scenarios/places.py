@@ -3,7 +3,7 @@
 import shutil
 
 from resumed.protocol.restore import DriftKind
-from tests.support.repository import Repository, make_repository
+from tests.support.repository import Repository, make_repository, run_git
 from tests.support.scenario import NOTHING, After, Scenario
 from tests.support.world import World
 
@@ -92,6 +92,21 @@ async def _moved_by_hand(world: World) -> str:
     linked.write({"staged.txt": "by the user\n"})
     linked.git("add", "staged.txt")
     linked.root.rename(world.home / "payments-moved")
+    return thread
+
+
+async def _moved_together(world: World) -> str:
+    thread, _, _ = await _linked_at_work(world)
+    (world.home / "away").mkdir()
+    for name in ("payments", "payments-fix"):
+        (world.home / name).rename(world.home / "away" / name)
+    return thread
+
+
+async def _moved_together_and_repaired(world: World) -> str:
+    thread = await _moved_together(world)
+    away = world.home / "away"
+    run_git(away / "payments", "worktree", "repair", str(away / "payments-fix"))
     return thread
 
 
@@ -236,6 +251,22 @@ SCENARIOS = (
         DriftKind.WORKTREE_REMOVED,
         _moved_by_hand,
         blocked=("recreate", "newWorktree"),
+    ),
+    Scenario(
+        "moved_together",
+        DriftKind.WORKTREE_REMOVED,
+        _moved_together,
+        pressed="away/payments",
+        home="away/payments",
+        blocked=("recreate", "newWorktree"),
+    ),
+    Scenario(
+        "moved_together_and_repaired",
+        DriftKind.MOVED,
+        _moved_together_and_repaired,
+        pressed="away/payments-fix",
+        home="away/payments",
+        choices={"relink": NOTHING},
     ),
     Scenario(
         "moved_by_git",

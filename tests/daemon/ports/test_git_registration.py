@@ -3,6 +3,8 @@
 import shutil
 from pathlib import Path
 
+import pytest
+
 from resumed.restore.probes import LooseSeen, RegistrationSeen
 from tests.support.git_port import real_git
 from tests.support.repository import Repository, make_project
@@ -45,6 +47,29 @@ async def test_a_work_tree_moved_by_hand_is_found_beside(tmp_path: Path) -> None
     project, linked = deleted(tmp_path)
     linked.root.rename(tmp_path / "renamed")
     assert (await kept(project, linked)).used_by == str(tmp_path / "renamed")
+
+
+@pytest.mark.parametrize("inside", ["linked", "deep/er/linked", "project/.trees/linked"])
+async def test_a_work_tree_moved_together_with_its_repository_is_found(tmp_path: Path, inside: str) -> None:
+    (tmp_path / "dev").mkdir()
+    project = make_project(tmp_path / "dev" / "project")
+    linked = project.worktree(tmp_path / "dev" / inside, "feature")
+    (tmp_path / "dev").rename(tmp_path / "moved")
+    moved = Repository(tmp_path / "moved" / "project")
+    found = await kept(moved, linked)
+    assert found.used_by == str(tmp_path / "moved" / inside)
+    moved.git("worktree", "repair", found.used_by)
+    assert Repository(Path(found.used_by)).git("branch", "--show-current") == "feature"
+
+
+async def test_a_copy_of_a_moved_work_tree_is_not_taken_for_it(tmp_path: Path) -> None:
+    (tmp_path / "dev").mkdir()
+    project = make_project(tmp_path / "dev" / "project")
+    linked = project.worktree(tmp_path / "dev" / "linked", "feature")
+    (tmp_path / "dev").rename(tmp_path / "moved")
+    (tmp_path / "moved" / "linked").rename(tmp_path / "linked")
+    # It lies where no move of a folder above both would have put it.
+    assert (await kept(Repository(tmp_path / "moved" / "project"), linked)).used_by is None
 
 
 async def test_a_commit_that_only_a_head_holds_is_loose(tmp_path: Path) -> None:
