@@ -21,6 +21,7 @@ from resumed.restore.probes import (
     SwitchProbe,
     SwitchSeen,
 )
+from resumed.restore.subsystem import Target
 from resumed.restore.wording import operation_name
 
 # While one of these is half finished HEAD is only on its way; where it stands means nothing.
@@ -92,6 +93,12 @@ def is_loose(anchor: str | None, sha: str | None, seen: Seen) -> bool | None:
     """Whether only a HEAD holds the commit; `None` when that is not known."""
     looked = seen.get(LooseProbe(anchor, sha)) if anchor and sha else None
     return looked.loose if isinstance(looked, LooseSeen) else None
+
+
+def checkout_here(seen: Seen, target: Target) -> RepositorySeen | None:
+    """The work tree in which Resume was pressed."""
+    here = seen.get(RepositoryProbe(target.here.root))
+    return here if isinstance(here, RepositorySeen) else None
 
 
 def branch_anchor(place: Place) -> str | None:

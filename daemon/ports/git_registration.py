@@ -7,6 +7,7 @@ import asyncio
 import os
 
 from resumed.daemon.ports.git_command import GitCommand, GitFailed
+from resumed.daemon.ports.git_head_log import last_commit
 from resumed.daemon.ports.git_place import Place, locate, without_links
 from resumed.daemon.ports.git_progress import in_progress
 from resumed.daemon.ports.regular import open_regular
@@ -41,10 +42,19 @@ def holds_files(git_dir: str, name: str) -> bool:
 async def _is_staged(command: GitCommand, git_dir: str) -> bool:
     if not await asyncio.to_thread(os.path.exists, os.path.join(git_dir, "index")):
         return False
-    compared = await command.read(git_dir, "--git-dir=.", "diff-index", "--cached", "--quiet", "HEAD", "--")
+    at = await _last_commit(command, git_dir)
+    compared = await command.read(git_dir, "--git-dir=.", "diff-index", "--cached", "--quiet", at, "--")
     if compared.code not in (0, 1):
         raise GitFailed(compared.reason)
     return compared.code == 1
+
+
+async def _last_commit(command: GitCommand, git_dir: str) -> str:
+    """What its HEAD was at: where its branch is gone, the log of HEAD says it."""
+    head = await command.read(git_dir, "--git-dir=.", "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    if head.code == 0:
+        return "HEAD"
+    return await asyncio.to_thread(last_commit, git_dir) or "HEAD"
 
 
 def _has_settings(git_dir: str) -> bool:

@@ -49,6 +49,19 @@ async def test_a_work_tree_moved_by_hand_is_found_beside(tmp_path: Path) -> None
     assert (await kept(project, linked)).used_by == str(tmp_path / "renamed")
 
 
+async def test_where_the_branch_is_gone_it_is_compared_with_where_head_was(tmp_path: Path) -> None:
+    project, linked = deleted(tmp_path)
+    shutil.rmtree(linked.root)
+    project.git("update-ref", "-d", "refs/heads/feature")
+    assert not (await kept(project, linked)).staged
+    staged = project.worktree(tmp_path / "staged", "-b", "other")
+    staged.write({"staged.txt": "by the user\n"})
+    staged.git("add", "staged.txt")
+    shutil.rmtree(staged.root)
+    project.git("update-ref", "-d", "refs/heads/other")
+    assert (await kept(project, staged)).staged
+
+
 @pytest.mark.parametrize("inside", ["linked", "deep/er/linked", "project/.trees/linked"])
 async def test_a_work_tree_moved_together_with_its_repository_is_found(tmp_path: Path, inside: str) -> None:
     (tmp_path / "dev").mkdir()
