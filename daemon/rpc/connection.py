@@ -4,7 +4,6 @@ Nothing here knows a method's meaning. A client that goes away fails its questio
 """
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import AsyncGenerator
 from typing import Protocol
@@ -66,6 +65,8 @@ class Connection:
         self._asked = 0
         self._reading = True
         self._hung_up = False
+        self._refused = False
+        self._said_all = False
 
     def introduce(self, info: ClientInfo, capabilities: ClientCapabilities) -> None:
         """Remember what the client said of itself, but nothing of its environment."""
@@ -85,7 +86,7 @@ class Connection:
                     return
                 yield message.body
         except FramingError as error:
-            await self._refuse_stream(error)
+            self._refuse_stream(error)
         except ConnectionError:
             return
 
@@ -109,6 +110,8 @@ class Connection:
         try:
             async with asyncio.timeout(_LAST_WORDS_SECONDS):
                 await self._outbox.flush()
+                if self._refused:
+                    await self._end_refused()
                 self._writer.close()
                 await self._writer.wait_closed()
         except TimeoutError:
@@ -118,7 +121,7 @@ class Connection:
 
     def send(self, body: bytes) -> None:
         """Queue a reply."""
-        if not self._writer.transport.is_closing():
+        if not self._said_all and not self._writer.transport.is_closing():
             self._outbox.send(body)
 
     def notify(self, method: str, params: Wire, coalesce: str | None = None) -> None:
@@ -160,10 +163,15 @@ class Connection:
             _log.warning("client %s answered a question with nonsense: %s", self.id, error)
             return None
 
-    async def _refuse_stream(self, error: FramingError) -> None:
+    def _refuse_stream(self, error: FramingError) -> None:
         code = ErrorCode.FRAME_TOO_LARGE if isinstance(error, FrameTooLarge) else ErrorCode.PARSE_ERROR
         hint = "The connection is being closed; connect again."
         self.send(error_body(None, ResumedError(code, str(error), hint)))
-        with contextlib.suppress(TimeoutError, OSError):
-            async with asyncio.timeout(_LAST_WORDS_SECONDS):
-                await self._frames.discard()
+        self._refused = True
+
+    async def _end_refused(self) -> None:
+        """Let the client read the end at once, but take what it still sends: one that is cut off in the
+        middle of sending would not read why."""
+        self._said_all = True
+        self._writer.write_eof()
+        await self._frames.discard()

@@ -124,6 +124,21 @@ async def test_a_stream_that_is_no_frames_is_answered_and_ends() -> None:
         assert b'"id":null,"error":{"code":-32700' in await client.reader.read()
 
 
+async def test_who_is_refused_reads_the_end_while_it_stays_connected() -> None:
+    async with stream_pair() as (ours, client):
+        connection = Connection(1, *ours)
+        client.writer.write(b"GET / HTTP/1.1\r\n\r\n")
+        assert [body async for body in connection.bodies()] == []
+        closing = asyncio.ensure_future(connection.close())
+        assert b"The connection is being closed" in await client.reader.read()
+        assert not closing.done(), "what it still sends is taken, so that it never fails in the middle"
+        client.writer.write(b"x" * 1_000_000)
+        await client.writer.drain()
+        connection.send(b"too late")
+        client.writer.close()
+        await closing
+
+
 async def test_what_waits_is_sent_before_it_closes() -> None:
     async with stream_pair() as (ours, client):
         connection = Connection(1, *ours)
