@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from resumed.daemon.live import Live, event_of
+from resumed.daemon.live import Live, TurnOnRecord, event_of
 from resumed.daemon.masking import Masker
 from resumed.daemon.permission_words import check_words
 from resumed.daemon.ports import files
@@ -110,6 +110,7 @@ async def complete_turn(live: Live, params: TurnCompleteParams, key: bytes) -> T
                 "Complete it in the session that it belongs to.",
             )
         if turn.ended is not None:
+            _check_same_end(turn, params, text)
             return TurnCompleteResult(
                 last_durable_event=live.last_durable, repeated=True, entry_id=turn.ended.final_entry
             )
@@ -179,6 +180,7 @@ async def commit_operation(live: Live, params: OperationCommitParams) -> Operati
         )
     state = known.partition(" ")[0]
     if state not in ("begun", RESOLVED):
+        await _settle_again(live, params, operation_id)
         return OperationCommitResult(
             operation_id=operation_id, state=state, last_durable_event=live.last_durable, repeated=True
         )
@@ -192,9 +194,7 @@ async def commit_operation(live: Live, params: OperationCommitParams) -> Operati
     )
     payloads: list[Payload] = [settled]
     if params.result is not None:
-        text = await asyncio.to_thread(live.masker.text, params.result)
-        digest = hashlib.sha256(text.encode()).hexdigest()
-        payloads.append(ResultStored(operation_id=operation_id, digest=digest, text=text))
+        payloads.append(_stored(operation_id, await asyncio.to_thread(live.masker.text, params.result)))
     await live.append(*payloads, turn=live.lifecycle.open_turn)
     return OperationCommitResult(
         operation_id=operation_id, state=params.state, last_durable_event=live.last_durable
@@ -223,7 +223,7 @@ async def append_event(live: Live, params: EventAppendParams) -> EventAppendResu
 async def _check_same_call(live: Live, params: OperationBeginParams, operation_id: str) -> None:
     """What is sent again under one id must be the same call also in what is not among its arguments."""
     sessions = tuple(run.session_id for run in live.lifecycle.runs if run.own)
-    begun = await asyncio.to_thread(live.operation_on_record, operation_id, sessions)
+    begun = (await asyncio.to_thread(live.operation_on_record, operation_id, sessions)).begun
     if begun is None:
         return
     # Relative paths are those of the folder in which it was announced.
@@ -233,6 +233,41 @@ async def _check_same_call(live: Live, params: OperationBeginParams, operation_i
             ErrorCode.OPERATION_CONFLICT,
             f"The operation {operation_id} is on record with other paths, or as another kind.",
             "Use a new operation_id for another call.",
+        )
+
+
+async def _settle_again(live: Live, params: OperationCommitParams, operation_id: str) -> None:
+    """What settled a call stands: what is sent again must be the same, or it would be lost in silence."""
+    sessions = tuple(run.session_id for run in live.lifecycle.runs if run.own)
+    settled = (await asyncio.to_thread(live.operation_on_record, operation_id, sessions)).settled
+    if settled is None:
+        return
+    recorded = live.operations.results.get(operation_id)
+    result = None if params.result is None else await asyncio.to_thread(live.masker.text, params.result)
+    # Power that goes in the middle of the write can leave the state without the result.
+    is_missing = recorded is None and result is not None
+    same = (settled.state, settled.exit_code, result if is_missing else recorded)
+    if (params.state, params.exit_code, result) != same:
+        raise ResumedError(
+            ErrorCode.OPERATION_CONFLICT,
+            f"The operation {operation_id} is on record with another state, exit code or result.",
+            "What settled it stands; operation/begin with the same call says what that was.",
+        )
+    if is_missing and result is not None:
+        await live.append(_stored(operation_id, result), turn=live.lifecycle.open_turn)
+
+
+def _stored(operation_id: str, text: str) -> ResultStored:
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return ResultStored(operation_id=operation_id, digest=digest, text=text)
+
+
+def _check_same_end(turn: TurnOnRecord, params: TurnCompleteParams, text: str) -> None:
+    if turn.ended is not None and (turn.ended.status, turn.answer) != (params.status, text):
+        raise ResumedError(
+            ErrorCode.EVENT_CONFLICT,
+            "The turn is on record with another status or answer.",
+            "What ended it stands; begin another turn for what is new.",
         )
 
 

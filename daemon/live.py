@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import uuid
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
 from typing import Any, TypeVar
 
 import msgspec
@@ -15,7 +15,13 @@ from resumed.daemon.storage.stores import StreamStore
 from resumed.daemon.uninterrupted import uninterrupted
 from resumed.protocol.errors import ErrorCode, ResumedError
 from resumed.restore.events.envelope import Event, Payload, Source, SourceKind
-from resumed.restore.events.session import OperationBegun, TurnEnded, TurnStarted
+from resumed.restore.events.session import (
+    EntryAdded,
+    OperationBegun,
+    OperationSettled,
+    TurnEnded,
+    TurnStarted,
+)
 from resumed.restore.lifecycle import Lifecycle, LifecycleState
 from resumed.restore.operation_state import OperationsState
 from resumed.restore.place import WorktreeState
@@ -26,10 +32,19 @@ Written = TypeVar("Written")
 
 
 class TurnOnRecord(msgspec.Struct, frozen=True):
-    """What the thread's own streams hold of one turn; `ended` is `None` for one without an end."""
+    """What the thread's own streams hold of one turn; `ended` is `None` for one without an end,
+    `answer` the text that it ended with."""
 
     begun: bool
     ended: TurnEnded | None
+    answer: str = ""
+
+
+class OperationOnRecord(msgspec.Struct, frozen=True):
+    """What the thread's own streams hold of one operation."""
+
+    begun: OperationBegun | None
+    settled: OperationSettled | None
 
 
 class Writing(msgspec.Struct, frozen=True):
@@ -111,26 +126,32 @@ class Live:
 
     def turn_on_record(self, turn_id: str, sessions: tuple[str, ...]) -> TurnOnRecord:
         """The turn as these runs of the thread hold it. Blocks: reads their streams."""
-        begun, ended = False, None
-        for session_id in sessions:
-            with contextlib.suppress(StreamMissing):
-                for event in self._streams.read(f"session:{session_id}"):
-                    match event.payload:
-                        case TurnStarted(turn_id=started) if started == turn_id:
-                            begun = True
-                        case TurnEnded(turn_id=over) as payload if over == turn_id:
-                            ended = payload
-        return TurnOnRecord(begun, ended)
+        begun, ended, answer, texts = False, None, "", {}
+        for event in self._of_runs(sessions):
+            match event.payload:
+                case TurnStarted(turn_id=started) if started == turn_id:
+                    begun = True
+                case EntryAdded(text=text) if event.turn == turn_id:
+                    texts[event.id] = text
+                case TurnEnded(turn_id=over) as payload if over == turn_id:
+                    ended, answer = payload, texts.get(payload.final_entry, "")
+        return TurnOnRecord(begun, ended, answer)
 
-    def operation_on_record(self, operation_id: str, sessions: tuple[str, ...]) -> OperationBegun | None:
-        """The announcement of the operation as these runs of the thread hold it. Blocks: reads them."""
+    def operation_on_record(self, operation_id: str, sessions: tuple[str, ...]) -> OperationOnRecord:
+        """The operation as these runs of the thread hold it. Blocks: reads their streams."""
+        begun, settled = None, None
+        for event in self._of_runs(sessions):
+            match event.payload:
+                case OperationBegun(operation_id=named) as payload if named == operation_id:
+                    begun = begun or payload
+                case OperationSettled(operation_id=named) as payload if named == operation_id:
+                    settled = payload
+        return OperationOnRecord(begun, settled)
+
+    def _of_runs(self, sessions: tuple[str, ...]) -> Iterator[Event]:
         for session_id in sessions:
             with contextlib.suppress(StreamMissing):
-                for event in self._streams.read(f"session:{session_id}"):
-                    match event.payload:
-                        case OperationBegun(operation_id=begun) as payload if begun == operation_id:
-                            return payload
-        return None
+                yield from self._streams.read(f"session:{session_id}")
 
     def state(self, name: str) -> Any:
         """What that subsystem folded."""

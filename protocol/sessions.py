@@ -89,7 +89,8 @@ class TurnStartResult(Wire):
 
 class TurnCompleteParams(Wire):
     """End a turn; `status` is completed, interrupted or failed. `message` is the agent's answer. A turn
-    that was cut off is ended in the session that goes on with its thread."""
+    that was cut off is ended in the session that goes on with its thread. Ended again with another status
+    or message, it is an `eventConflict`."""
 
     session_id: str
     turn_id: str
@@ -159,7 +160,8 @@ class OperationBeginResult(Wire):
 
 
 class OperationCommitParams(Wire):
-    """Settle one tool call; `state` is committed, failed, denied or aborted."""
+    """Settle one tool call; `state` is committed, failed, denied or aborted. Settled again with another
+    state, exit code or result, it is an `operationConflict`."""
 
     session_id: str
     operation_id: str

@@ -114,6 +114,54 @@ async def test_the_same_id_for_another_call_is_a_conflict(tmp_path: Path, other:
             assert (await direct.begin_operation(live, same)).repeated
 
 
+OTHERWISE: list[dict[str, Any]] = [
+    {"state": "failed"},
+    {"exit_code": 1},
+    {"result": "none"},
+    {"result": None},
+]
+
+
+@pytest.mark.parametrize("other", OTHERWISE)
+async def test_a_call_settled_again_otherwise_is_a_conflict(tmp_path: Path, other: dict[str, Any]) -> None:
+    async with _run(tmp_path) as live:
+        await direct.begin_operation(live, _edit(live))
+        commit = OperationCommitParams(session_id=live.session_id, operation_id="op-1", result="done")
+        await direct.commit_operation(live, commit)
+        before = live.last_durable
+        with pytest.raises(ResumedError) as conflict:
+            await direct.commit_operation(live, msgspec.structs.replace(commit, **other))
+        assert conflict.value.code is ErrorCode.OPERATION_CONFLICT
+        assert live.last_durable == before
+        assert (await direct.commit_operation(live, commit)).repeated
+
+
+async def test_a_result_that_was_not_written_with_its_state_is_kept_when_sent_again(tmp_path: Path) -> None:
+    async with _run(tmp_path) as live:
+        await direct.begin_operation(live, _edit(live))
+        commit = OperationCommitParams(session_id=live.session_id, operation_id="op-1")
+        await direct.commit_operation(live, commit)
+        whole = msgspec.structs.replace(commit, result="done")
+        assert (await direct.commit_operation(live, whole)).repeated
+        assert (await direct.begin_operation(live, _edit(live))).result == "done"
+
+
+@pytest.mark.parametrize("other", [{"status": "failed"}, {"message": "no"}, {"message": ""}])
+async def test_a_turn_ended_again_otherwise_is_a_conflict(tmp_path: Path, other: dict[str, Any]) -> None:
+    async with _run(tmp_path) as live:
+        begun = await direct.start_turn(live, _turn(live), KEY)
+        done = TurnCompleteParams(
+            session_id=live.session_id, turn_id=begun.turn_id, token=begun.token, message="yes"
+        )
+        await direct.complete_turn(live, done, KEY)
+        before = live.last_durable
+        with pytest.raises(ResumedError) as conflict:
+            await direct.complete_turn(live, msgspec.structs.replace(done, **other), KEY)
+        assert conflict.value.code is ErrorCode.EVENT_CONFLICT
+        assert live.last_durable == before
+        assert (await direct.complete_turn(live, done, KEY)).repeated
+
+
 @pytest.mark.parametrize(("path", "said"), [("", "is empty"), ("a\0b", "holds a NUL")])
 async def test_what_can_be_no_path_is_refused(tmp_path: Path, path: str, said: str) -> None:
     async with _run(tmp_path) as live:
