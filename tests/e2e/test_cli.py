@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -290,17 +289,6 @@ def test_leaving_changes_nothing(workspace: Path, leave: str) -> None:
     assert "- Left as it is. Nothing was changed or started.\n" in terminal.seen
     assert "Traceback" not in terminal.seen
     assert every_byte(workspace) == before
-
-
-@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM])
-def test_a_signal_gives_the_terminal_back(workspace: Path, number: signal.Signals) -> None:
-    with Terminal(workspace, "resume", "kill") as terminal:
-        before = terminal.settings()
-        terminal.wait_for(CHOOSE)
-        wait_for(lambda: terminal.settings() != before)
-        terminal.signal(number)
-        wait_for(lambda: terminal.settings() == before)
-        assert terminal.exit_code() is None
 
 
 def test_just_read_on_a_terminal_is_done(workspace: Path) -> None:

@@ -12,7 +12,7 @@ import sys
 import termios
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import pexpect
 
@@ -83,10 +83,12 @@ def run(folder: Path, *arguments: str, **more: str) -> "subprocess.CompletedProc
 class Terminal:
     """The program under a pseudo-terminal of 80 columns. `seen` is all that it showed."""
 
+    program: ClassVar[tuple[str, ...]] = (str(PROGRAM),)
+
     def __init__(self, folder: Path, *arguments: str, **more: str) -> None:
         self._child: Any = pexpect.spawn(
-            str(PROGRAM),
-            list(arguments),
+            self.program[0],
+            [*self.program[1:], *arguments],
             cwd=str(folder),
             env={**os.environ, "TERM": "xterm", "NO_COLOR": "1", **more},
             dimensions=(50, 80),
@@ -124,6 +126,10 @@ class Terminal:
         """Type Ctrl-C."""
         self._child.sendintr()
 
+    def suspend(self) -> None:
+        """Type Ctrl-Z."""
+        self._child.sendcontrol("z")
+
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to the program."""
         self._child.kill(number)
@@ -152,3 +158,10 @@ def _holder(lock: Path) -> int | None:
     except LockHeld as held:
         return held.pid
     return None
+
+
+class ShellTerminal(Terminal):
+    """As `Terminal`, but below a shell that shows `suspended` when the program is, and takes it up again
+    when a line is typed."""
+
+    program = ("/bin/sh", "-c", 'set -m; "$0" "$@"; echo suspended; read line; fg', str(PROGRAM))
