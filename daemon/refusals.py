@@ -24,7 +24,7 @@ def nothing_readable(reasons: Iterable[str]) -> ResumedError:
     return ResumedError(
         ErrorCode.THREAD_NOT_FOUND,
         " ".join(("Nothing of this conversation can be read.", *reasons)),
-        "Nothing was changed or started. Once the file is back and may be read, it works as before.",
+        "Nothing was restored or started. Once the file is back and may be read, it works as before.",
     )
 
 
@@ -33,7 +33,7 @@ def only_readable(reason: str) -> ResumedError:
     return ResumedError(
         ErrorCode.STATE_READ_ONLY,
         f"This conversation can only be read: {reason[0].lower()}{reason[1:]}",
-        "Nothing was changed or started. resumed doctor says which file it is.",
+        "Nothing was restored or started. resumed doctor says which file it is.",
     )
 
 

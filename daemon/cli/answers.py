@@ -67,7 +67,7 @@ def answers_for(question: Question, given: Given) -> dict[str, Answer]:
     ]
     if problems:
         words = _words_missing(question, answers)
-        raise _wrong(" ".join(problems), "\n".join(("Nothing was changed or started.", *words)))
+        raise _wrong(" ".join(problems), "\n".join(("Nothing was restored or started.", *words)))
     return answers
 
 

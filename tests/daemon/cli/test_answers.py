@@ -81,7 +81,7 @@ def test_how_a_word_is_given_in_advance_is_said_where_it_is_missing(text: str) -
     with pytest.raises(Failure) as refused:
         answers_for(question(ON_ANOTHER_BRANCH, NEVER_ASKED), parse((text,)))
     assert refused.value.hint == (
-        "Nothing was changed or started.\n"
+        "Nothing was restored or started.\n"
         "With the word in advance it is: --answer permissions.neverAsk=never:skip"
     )
 
@@ -92,7 +92,7 @@ def test_no_word_is_asked_for_where_none_is_missing() -> None:
             question(ON_ANOTHER_BRANCH, NEVER_ASKED),
             parse(("worktree.branchDiffers=switch", "permissions.neverAsk=never:skip")),
         )
-    assert refused.value.hint == "Nothing was changed or started."
+    assert refused.value.hint == "Nothing was restored or started."
 
 
 def test_the_form_of_an_answer_is_shown_with_and_without_a_word() -> None:
