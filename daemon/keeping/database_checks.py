@@ -9,6 +9,7 @@ from resumed.daemon.storage import database_check, purges
 from resumed.daemon.storage.database_check import Corrupt, Newer
 from resumed.daemon.storage.layout import Layout
 from resumed.daemon.storage.rows import FileCursor
+from resumed.restore.wording import count
 
 
 def indexes(layout: Layout) -> Iterator[Finding]:
@@ -34,7 +35,7 @@ def contents(layout: Layout, named: set[str]) -> Iterator[Finding]:
         found = database_check.contents(path, sorted(named))
     except FileNotFoundError:
         if named:
-            sentence = f"It is not there, and records name {len(named)} contents of it."
+            sentence = f"It is not there, and records name {count(len(named), 'content')} of it."
             yield Finding(kind="contents.missing", path=str(path), sentence=sentence)
         return
     if isinstance(found, Newer):
@@ -59,14 +60,14 @@ def _compared(layout: Layout, index: Path, cursors: tuple[FileCursor, ...]) -> I
     names = {os.path.basename(path) for path in present}
     for path, cursor in sorted(known.items()):
         if path in present and present[path] < cursor.size:
-            sentence = f"It had {cursor.size} bytes; {present[path]} are there."
+            sentence = f"It had {count(cursor.size, 'byte')}; what is there has {present[path]}."
             yield Finding(kind="index.ahead", path=path, sentence=sentence)
         elif path not in present and os.path.basename(path) not in names:
             sentence = "It had been written and is gone."
             yield Finding(kind="index.ahead", path=path, sentence=sentence)
     behind = sum(path not in known or known[path].size < size for path, size in present.items())
     if behind:
-        sentence = f"It has not read {behind} of {len(present)} records to their end."
+        sentence = f"It has not read {behind} of {count(len(present), 'record')} to the end."
         yield Finding(kind="index.behind", path=str(index), sentence=sentence)
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from resumed.daemon.handlers.sessions import turn_start
-from resumed.daemon.keeping import folder_checks
+from resumed.daemon.keeping import database_checks, folder_checks
 from resumed.daemon.keeping.doctor import examine, mend
 from resumed.daemon.keeping.findings import CLASSES, HARMLESS
 from resumed.daemon.runtime import runtime_folder, state_folder, workspace_id
@@ -275,6 +275,13 @@ async def test_a_start_that_was_cut_off_is_no_damage(tmp_path: Path, place: Plac
     first = write_run(place.layout)
     assert THREAD_ID in first.read_text()
     assert kinds(place.layout.home) == {"index.behind"}
+
+
+@pytest.mark.parametrize(("names", "said"), [("a", "1 content of it"), ("ab", "2 contents of it")])
+def test_contents_are_counted_as_people_do(place: Place, names: str, said: str) -> None:
+    place.layout.blobs_path.unlink()
+    (finding,) = database_checks.contents(place.layout, {name * 64 for name in names})
+    assert finding.sentence == f"It is not there, and records name {said}."
 
 
 async def test_a_run_at_work_is_sound(tmp_path: Path, place: Place) -> None:
