@@ -58,6 +58,10 @@ async def add_worktree(tools: Tools, verb: AddWorktree) -> dict[str, object]:
     except (Refused, GitFailed) as failure:
         seen, is_whole, reason = None, False, reason or failure.sentence
     if seen is not None and is_whole:
+        if plan.replaced is not None:
+            # Where that fails the log begins anew, and what was in it is in the copy.
+            with contextlib.suppress(NotCopied):
+                await asyncio.to_thread(tools.registrations.continue_log, verb.restore_id, seen.git_dir)
         return _evidence(seen, already=False, created_folders=made, created_branch=plan.new_branch)
     if not reason:
         # It was made, but not as wanted: the branch moved in between. Git refuses if it is not clean.

@@ -58,6 +58,14 @@ class Registrations:
         except (OSError, tarfile.TarError, KeyError) as error:
             raise NotCopied("the copy of what git kept for it is not there any more") from error
 
+    def continue_log(self, restore_id: str, git_dir: str) -> None:
+        """Let the log of HEAD of the work tree that was made again begin with that of the one before: what
+        only that holds is not git's to collect then. Raises `NotCopied`."""
+        try:
+            _continue_log(self._copy_of(restore_id), Path(git_dir, "logs", "HEAD"))
+        except (OSError, tarfile.TarError) as error:
+            raise NotCopied(f"the log of HEAD could not be gone on with: {_reason(error)}") from error
+
     def put_back(self, restore_id: str, common_dir: str) -> None:
         """Have git know the work tree again, as it was when it was copied. Raises `NotCopied`."""
         # Beside the work trees and not among them: git would take a folder half copied for one of them.
@@ -91,6 +99,28 @@ def _archive(git_dir: str, copy: Path) -> None:
         disk.sync(file.fileno())
     staged.replace(copy)
     disk.sync_folder(copy.parent)
+
+
+def _continue_log(copy: Path, log: Path) -> None:
+    with tarfile.open(copy) as archive:
+        try:
+            before = archive.extractfile("./logs/HEAD")
+        except KeyError:
+            before = None
+        lines = before.read() if before is not None else b""
+    if not lines or not log.exists():
+        return
+    staged = log.with_name(f"HEAD{_STAGED}")
+    staged.unlink(missing_ok=True)
+    with os.fdopen(disk.create(staged), "wb") as file:
+        file.write(lines if lines.endswith(b"\n") else lines + b"\n")
+        file.write(log.read_bytes())
+        file.flush()
+        os.fchmod(file.fileno(), stat.S_IMODE(log.stat().st_mode))
+        disk.sync(file.fileno())
+    passage("registration")
+    staged.replace(log)
+    disk.sync_folder(log.parent)
 
 
 def _only_files(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:

@@ -221,8 +221,8 @@ class RegistrationSeen(Observation, frozen=True, kw_only=True):
 
 
 class HeadLogSeen(Observation, frozen=True, kw_only=True):
-    """Who wrote the first and the last line of HEAD's log: the `restore_id` of ours, empty for anybody
-    else, `None` where git keeps no such log."""
+    """Who made the work tree and who moved its HEAD last, by HEAD's log: the `restore_id` of ours, empty
+    for anybody else, `None` where the log does not tell."""
 
     begun_by: str | None = None
     moved_by: str | None = None

@@ -11,37 +11,40 @@ from resumed.daemon.ports.git_command import MOVER
 from resumed.daemon.ports.regular import open_regular
 from resumed.restore.probes import HeadLogSeen
 
-_LINE = re.compile(rb"[0-9a-f]{40,64} (?P<now>[0-9a-f]{40,64}) (?P<name>[^<\n]*) <(?P<email>[^>\n]*)> ")
-_END_BYTES = 1 << 16
+_LINE = re.compile(
+    rb"(?P<before>[0-9a-f]{40,64}) (?P<now>[0-9a-f]{40,64}) (?P<name>[^<\n]*) <(?P<email>[^>\n]*)> "
+)
+_END_BYTES = 1 << 22
 
 
 def head_log(git_dir: str) -> HeadLogSeen:
-    """Read the two ends of HEAD's log. Raises `OSError`."""
-    first, last = _ends(git_dir)
-    return HeadLogSeen(begun_by=_mover(first), moved_by=_mover(last))
+    """Who made the work tree, and who moved its HEAD last. Raises `OSError`.
+
+    The log of a work tree that was made again goes on with that of the one before: the last line that
+    comes from nowhere is the one that counts."""
+    lines = [found for line in _lines(git_dir) if (found := _LINE.match(line)) is not None]
+    made = next((found for found in reversed(lines) if not found["before"].strip(b"0")), None)
+    return HeadLogSeen(begun_by=_mover(made), moved_by=_mover(lines[-1] if lines else None))
 
 
 def last_commit(git_dir: str) -> str | None:
     """Where HEAD came to be last, by its log. Raises `OSError`."""
-    found = _LINE.match(_ends(git_dir)[1])
+    found = next((found for line in reversed(_lines(git_dir)) if (found := _LINE.match(line))), None)
     return os.fsdecode(found["now"]) if found is not None else None
 
 
-def _ends(git_dir: str) -> tuple[bytes, bytes]:
-    """The first and the last line; both empty where there is no log."""
+def _lines(git_dir: str) -> list[bytes]:
+    """The lines of the log, of a very long one those at its end; none where there is no log."""
     try:
         with open_regular(os.path.join(git_dir, "logs", "HEAD")) as log:
-            first = log.readline(_END_BYTES)
             log.seek(max(0, os.fstat(log.fileno()).st_size - _END_BYTES))
-            end = log.read(_END_BYTES)
+            return log.read(_END_BYTES).splitlines()
     except (FileNotFoundError, NotADirectoryError):
-        return b"", b""
-    return first, end.rstrip(b"\n").rpartition(b"\n")[2]
+        return []
 
 
-def _mover(line: bytes) -> str | None:
-    """The restore that a line names, empty for anybody else; `None` for what is no line."""
-    found = _LINE.match(line)
-    if found is None:
+def _mover(line: re.Match[bytes] | None) -> str | None:
+    """The restore that a line names, empty for anybody else; `None` where there is no line."""
+    if line is None:
         return None
-    return os.fsdecode(found["email"]) if os.fsdecode(found["name"]) == MOVER else ""
+    return os.fsdecode(line["email"]) if os.fsdecode(line["name"]) == MOVER else ""

@@ -11,7 +11,7 @@ from resumed.daemon.removals import Removal
 from resumed.daemon.runtime import state_folder
 from resumed.restore.effects import NotPerformed
 from resumed.restore.steps import AddWorktree, RemoveWorktree
-from tests.support.git_port import seen_at
+from tests.support.git_port import real_git, seen_at
 from tests.support.performer import performed, real_performer, refused
 from tests.support.repository import Repository, every_byte, make_project, run_git
 from tests.support.worktree_verbs import FEATURE, on_feature, on_new, over, undo_of
@@ -84,6 +84,27 @@ async def test_removed_but_registered_is_replaced(tmp_path: Path) -> None:
     shutil.rmtree(linked.root)
     await performed(over(on_feature(project, linked.root), FEATURE))
     assert len((await seen_at(project.root)).worktrees) == 2
+
+
+async def test_what_only_the_log_of_a_deleted_one_holds_is_not_lost(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    linked = project.worktree(tmp_path / "linked", "feature")
+    linked.git("switch", "--quiet", "--detach")
+    linked.commit({"loose.txt": "loose\n"}, "loose")
+    loose = linked.head()
+    linked.git("switch", "--quiet", "feature")
+    before = linked.git("reflog", "HEAD", "--format=%H %gs")
+    shutil.rmtree(linked.root)
+    verb = over(on_feature(project, linked.root), FEATURE)
+    await performed(verb)
+    assert linked.git("reflog", "HEAD", "--format=%H %gs").endswith(before)
+    # The times of tests are long ago.
+    kept = ("-c", "gc.reflogExpire=never", "-c", "gc.reflogExpireUnreachable=never")
+    project.git(*kept, "gc", "--quiet", "--prune=now")
+    assert linked.git("cat-file", "-t", loose) == "commit"
+    # It is still told whose the work tree is.
+    assert (await real_git().head_log(str(linked.root))).begun_by == verb.restore_id
+    assert (await performed(undo_of(verb)))["removed"] is True
 
 
 async def test_removed_but_registered_elsewhere_meanwhile_is_not_replaced(tmp_path: Path) -> None:

@@ -44,6 +44,26 @@ def test_put_back_every_byte_and_mode_and_time(tmp_path: Path) -> None:
     assert path in project.git("worktree", "list")
 
 
+@pytest.mark.parametrize("old", [b"one\n", b"one", b"", None])
+def test_a_log_goes_on_with_the_one_before(tmp_path: Path, old: bytes | None) -> None:
+    _, git_dir, _ = deleted(tmp_path)
+    log = git_dir / "logs" / "HEAD"
+    log.unlink()
+    if old is not None:
+        log.write_bytes(old)
+    registrations = Registrations(tmp_path / "rescue")
+    registrations.keep("r", str(git_dir))
+    log.write_bytes(b"two\n")
+    log.chmod(0o664)
+    registrations.continue_log("r", str(git_dir))
+    assert log.read_bytes() == (b"one\ntwo\n" if old else b"two\n")
+    assert look(log)[0] & 0o777 == 0o664
+    assert [each.name for each in log.parent.iterdir()] == ["HEAD"]
+    log.unlink()
+    registrations.continue_log("r", str(git_dir))
+    assert not log.exists(), "git was told to keep none"
+
+
 def test_each_restore_has_its_own_copy(tmp_path: Path) -> None:
     project, git_dir, _ = deleted(tmp_path)
     registrations = Registrations(tmp_path / "rescue")

@@ -49,6 +49,14 @@ async def test_a_work_tree_moved_by_hand_is_found_beside(tmp_path: Path) -> None
     assert (await kept(project, linked)).used_by == str(tmp_path / "renamed")
 
 
+async def test_what_a_merge_put_aside_is_a_reference_of_its_own(tmp_path: Path) -> None:
+    project, linked = deleted(tmp_path)
+    git_dir = Path(linked.git("rev-parse", "--absolute-git-dir"))
+    (git_dir / "MERGE_AUTOSTASH").write_text(f"{project.head()}\n")
+    shutil.rmtree(linked.root)
+    assert (await kept(project, linked)).references
+
+
 async def test_where_the_branch_is_gone_it_is_compared_with_where_head_was(tmp_path: Path) -> None:
     project, linked = deleted(tmp_path)
     shutil.rmtree(linked.root)
