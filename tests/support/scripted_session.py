@@ -230,10 +230,11 @@ def _begin() -> tuple[tuple[str, tuple[Event, ...]], ...]:
         schema_version=SCHEMA_VERSION, worktree_id=WORKTREE_ID, repo_id=WORKTREE_ID, path=ROOT, evidence={}
     )
     linked = _event("linked", SessionLinked(session_id=SESSION_ID))
+    # As a daemon does it: what is listed is there.
     return (
         (WORKTREE, (_event("worktree", worktree),)),
-        (THREAD, (_event("thread", thread), linked)),
         (SESSION, (_event("session", session),)),
+        (THREAD, (_event("thread", thread), linked)),
     )
 
 
