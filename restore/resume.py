@@ -22,6 +22,7 @@ from resumed.restore.left_place import place_records
 from resumed.restore.operation_files import doubtful_paths
 from resumed.restore.order import in_restore_order
 from resumed.restore.place_looks import later_probes
+from resumed.restore.place_submodules import submodule_probes
 from resumed.restore.probes import Seen
 from resumed.restore.report import Findings, build_report
 from resumed.restore.snapshot import Record
@@ -129,13 +130,14 @@ def look_at_place(session: Session) -> Generator[Effect, Any, tuple[Drift, ...]]
 
 
 def look_at_rest(session: Session) -> Generator[Effect, Any, tuple[Drift, ...]]:
-    """Observe everything else at the target, in one effect."""
+    """Observe everything else at the target, in one effect, and what a new folder will lack."""
     others = [subsystem for subsystem in session.order if subsystem.name != PLACE]
-    probes = dict.fromkeys(
+    at_others = (
         probe
         for subsystem in others
         for probe in subsystem.probes(session.state(subsystem.name), session.target)
     )
+    probes = dict.fromkeys((*submodule_probes(session.target), *at_others))
     if probes:
         session.seen = session.seen | (yield Observe(tuple(probes)))
     for subsystem in others:

@@ -136,7 +136,7 @@ def _part(
         text = f"{text}; {subsystem.reason}" if text else subsystem.reason
     yield row(label, mark, text)
     in_files = {text for _, text in files}
-    if subsystem.name == "operations":
+    if subsystem.name in ("operations", "worktree"):
         yield from (more(CARE, detail) for detail in subsystem.details if detail not in in_files)
     elif subsystem.status is not Status.RESTORED or len(subsystem.details) > 1:
         yield from (more("", detail) for detail in subsystem.details)

@@ -20,6 +20,7 @@ from resumed.restore.lifecycle import RESUME
 from resumed.restore.place import Left, Place, WorktreeState, judge, strayed
 from resumed.restore.place_head import branch_drift, commit_drift, tree_equal
 from resumed.restore.place_looks import place_probes
+from resumed.restore.place_submodules import empty_submodules, submodule_probes
 from resumed.restore.probes import AnyProbe, Seen
 from resumed.restore.steps import RecordState, Step
 from resumed.restore.subsystem import Choices, Restoration, Target
@@ -55,8 +56,9 @@ class Worktree:
         return state
 
     def probes(self, state: WorktreeState, target: Target) -> tuple[AnyProbe, ...]:
-        """Both places, the branch and the commit in each, and names for a new folder."""
-        return place_probes(state, target)
+        """Both places, the branch and the commit in each, and names for a new folder; of one that is made
+        new, its submodules."""
+        return (*place_probes(state, target), *submodule_probes(target))
 
     def drift(self, state: WorktreeState, seen: Seen, target: Target) -> tuple[Drift, ...]:
         """The place itself, then what is half finished there, then its branch or its commit."""
@@ -93,7 +95,8 @@ class Worktree:
             reason="as you chose" if own else "as recorded",
             summary=place_outcome.summary(state, place, choices, target),
             steps=steps,
-            told=place_outcome.told(state, place, seen, choices, target),
+            details=empty_submodules(seen, target),
+            told=(*place_outcome.told(state, place, seen, choices, target), *empty_submodules(seen, target)),
             unknown=place_unknowns(state, seen, target),
             now=place_outcome.settled(state, seen, choices, target),
         )
