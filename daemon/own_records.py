@@ -15,7 +15,7 @@ from resumed.daemon.run_worktrees import RunWorktrees
 from resumed.daemon.storage.damage import FIRST_LINE
 from resumed.daemon.storage.errors import StreamMissing
 from resumed.daemon.storage.reader import Position
-from resumed.daemon.storage.stores import StreamReading, StreamStore
+from resumed.daemon.storage.stores import StreamReader, StreamReading
 from resumed.restore.events.envelope import Event
 from resumed.restore.events.session import (
     EnvironmentSeen,
@@ -76,14 +76,30 @@ class Owned(msgspec.Struct, frozen=True, kw_only=True):
         return f"thread:{self.thread_id}"
 
 
-def open_own(streams: StreamStore, owned: Owned, known: dict[str, Position]) -> OwnRecords | None:
+def open_own(streams: StreamReader, owned: Owned, known: dict[str, Position]) -> OwnRecords | None:
     """Read the thread's stream and those of its runs; runs that came to nothing are left out.
 
     `known` is how far each was read before; `None` when it cannot be gone on from there. Blocks."""
     records = OwnRecords()
     worktrees = RunWorktrees(streams)
-    sessions = _sessions(streams, owned, records)
-    for stream in (owned.stream, *(f"session:{session}" for session in sessions)):
+    events: list[Event] = []
+    to_read, is_whole = [owned.stream], False
+    with _told(records):
+        reading = _read(streams, owned.stream, None, events)
+        is_whole = reading is not None and not reading.damage
+        if reading is None:
+            to_read = []
+        elif owned.stream not in known:
+            _note_ingested(events, records)
+            records.readings[owned.stream] = reading
+            records.tails.append(events)
+            to_read = []
+    listed = _listed(events, records)
+    if not is_whole:
+        # Also those that name the thread.
+        records.unlisted = tuple(session for session in owned.sessions if session not in listed)
+    to_read += [f"session:{session}" for session in dict.fromkeys((*listed, *records.unlisted))]
+    for stream in to_read:
         holds = True
         with _told(records):
             try:
@@ -101,28 +117,33 @@ def open_own(streams: StreamStore, owned: Owned, known: dict[str, Position]) -> 
     return records
 
 
-def _sessions(streams: StreamStore, owned: Owned, records: OwnRecords) -> tuple[str, ...]:
-    """The runs that the thread's own stream names, and where that has lost something, also those that
-    name the thread."""
+def _listed(events: list[Event], records: OwnRecords) -> list[str]:
+    """The runs that the thread's own stream names."""
     listed: list[str] = []
-    is_whole = False
-    with _told(records):
-        if streams.exists(owned.stream):
-            reading = streams.read(owned.stream)
-            for event in reading:
-                match event.payload:
-                    case SessionLinked(session_id=session_id) if event.src.ref != FOREIGN:
-                        listed.append(session_id)
-                    case ThreadMeta(storage_class=storage) if storage == FOREIGN:
-                        records.agents_own = records.agents_own or ""
-            is_whole = not reading.damage
-    if not is_whole:
-        records.unlisted = tuple(session for session in owned.sessions if session not in listed)
-    return tuple(dict.fromkeys((*listed, *records.unlisted)))
+    for event in events:
+        match event.payload:
+            case SessionLinked(session_id=session_id) if event.src.ref != FOREIGN:
+                listed.append(session_id)
+            case ThreadMeta(storage_class=storage) if storage == FOREIGN:
+                records.agents_own = records.agents_own or ""
+    return listed
+
+
+def _read(
+    streams: StreamReader, stream: str, since: Position | None, events: list[Event]
+) -> StreamReading | None:
+    """Read a stream into `events`, as far as it can be read; `None` if there is none, or nothing in it."""
+    try:
+        reading = streams.read(stream, since)
+    except StreamMissing:
+        return None
+    for event in reading:
+        events.append(event)
+    return None if not events and (since is None or reading.restarted) else reading
 
 
 def _open_stream(
-    streams: StreamStore,
+    streams: StreamReader,
     owned: Owned,
     stream: str,
     known: dict[str, Position],
@@ -131,18 +152,15 @@ def _open_stream(
 ) -> bool:
     """Read one stream, or what was added to it; returns whether it goes on from what is known."""
     is_run = stream != owned.stream
-    if not streams.exists(stream):
+    events: list[Event] = []
+    reading = _read(streams, stream, known.get(stream), events)
+    if reading is None:
         if is_run:
             records.unread.append(RUN_LOST)
         return True
-    reading = streams.read(stream, known.get(stream))
-    events = list(reading)
     if reading.restarted:
         return False
-    for event in events:
-        if isinstance(event.payload, Ingested):
-            records.agents_own = event.payload.path
-            records.ingested = furthest(records.ingested, event.payload)
+    _note_ingested(events, records)
     is_new = is_run and stream not in known
     if is_new and aborted(events):
         records.cut_off = records.cut_off or is_cut_off(events)
@@ -157,6 +175,13 @@ def _open_stream(
     if is_new and stream != f"session:{owned.live}" and ended_with_its_restore(events):
         records.restored.append(tail)
     return True
+
+
+def _note_ingested(events: list[Event], records: OwnRecords) -> None:
+    for event in events:
+        if isinstance(event.payload, Ingested):
+            records.agents_own = event.payload.path
+            records.ingested = furthest(records.ingested, event.payload)
 
 
 def _judge(owned: Owned, records: OwnRecords) -> None:

@@ -24,7 +24,7 @@ from resumed.daemon.record_checkpoint import (
     unpack,
 )
 from resumed.daemon.storage.damage import Damage
-from resumed.daemon.storage.stores import StreamStore
+from resumed.daemon.storage.stores import StreamReader
 from resumed.daemon.taking_up import TakingUp
 from resumed.restore.events.envelope import Event
 from resumed.restore.lifecycle import Lifecycle, LifecycleState
@@ -77,7 +77,7 @@ class _Parts(msgspec.Struct, kw_only=True):
     foreign: ForeignReading | None = None
 
 
-def build(streams: StreamStore, source: Source, saved: bytes | None) -> Built:
+def build(streams: StreamReader, source: Source, saved: bytes | None) -> Built:
     """Read and fold. Blocking: runs on a worker thread."""
     checkpoint = unpack(saved) if saved else None
     if checkpoint is not None and not foreign_holds(checkpoint.foreign, source.path):
@@ -90,7 +90,7 @@ def build(streams: StreamStore, source: Source, saved: bytes | None) -> Built:
     return built
 
 
-def _build(streams: StreamStore, source: Source, checkpoint: Checkpoint | None) -> Built | None:
+def _build(streams: StreamReader, source: Source, checkpoint: Checkpoint | None) -> Built | None:
     owned = Owned(
         thread_id=source.thread_id,
         live=source.live,

@@ -8,7 +8,7 @@ left out, and the place is compared by its address and its commits.
 import msgspec
 
 from resumed.daemon.storage.errors import StreamMissing
-from resumed.daemon.storage.stores import StreamStore
+from resumed.daemon.storage.stores import StreamReader
 from resumed.restore.events.envelope import Event
 from resumed.restore.events.session import SessionMeta, WorktreeBound
 from resumed.restore.events.worktree import WorktreeMeta
@@ -19,7 +19,7 @@ DAMAGED = "Our record of the folder that it ran in is damaged: that is told by i
 class RunWorktrees:
     """The work trees of a thread's runs. `unread` tells of those whose description is damaged. Blocks."""
 
-    def __init__(self, streams: StreamStore) -> None:
+    def __init__(self, streams: StreamReader) -> None:
         self.unread: list[str] = []
         self._streams = streams
         self._known: dict[str, Event | None] = {}

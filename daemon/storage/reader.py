@@ -15,7 +15,7 @@ from resumed.daemon.ports.regular import open_regular
 from resumed.daemon.storage.codec import MAX_LINE_BYTES, BadLine, checksum_of, decode
 from resumed.daemon.storage.damage import Damage, DamageLog, LooseBytes
 from resumed.daemon.storage.quarantine import is_copied
-from resumed.daemon.storage.segments import SegmentFile, segment_files
+from resumed.daemon.storage.segments import Listing, SegmentFile, segment_files
 from resumed.restore.events.envelope import Event
 from resumed.restore.events.journal import Note, Segment
 
@@ -41,12 +41,19 @@ class Reading:
 
     `since` resumes behind a record read earlier; `restarted` says that the record is not there (any
     more) and everything was read from the start. Nothing behind the event `through` is read.
+    Only the files in `listing` are read, if it is given.
     `position` is behind the last good event, whose byte offset in its file is `event_offset`;
     `line_ended` says whether that event's line end is written.
     """
 
-    def __init__(self, first: Path, since: Position | None = None, through: int | None = None) -> None:
-        self.files = segment_files(first)
+    def __init__(
+        self,
+        first: Path,
+        since: Position | None = None,
+        through: int | None = None,
+        listing: Listing | None = None,
+    ) -> None:
+        self.files = segment_files(first, listing)
         self.position: Position | None = None
         self.restarted = False
         self.event_offset = 0
@@ -132,9 +139,14 @@ class SentReading(Reading):
     is cut off: the copy in `quarantine` says so, and the next writer declares it again."""
 
     def __init__(
-        self, first: Path, quarantine: Path, since: Position | None = None, through: int | None = None
+        self,
+        first: Path,
+        quarantine: Path,
+        since: Position | None = None,
+        through: int | None = None,
+        listing: Listing | None = None,
     ) -> None:
-        super().__init__(first, since, through)
+        super().__init__(first, since, through, listing)
         self._quarantine = quarantine
 
     def __iter__(self) -> Iterator[Event]:

@@ -18,7 +18,8 @@ from resumed.restore.events.session import SessionMeta
 from resumed.restore.events.thread import ThreadMeta
 from resumed.restore.events.worktree import WorktreeMeta
 
-_NUMBER = re.compile(r"\.(\d+)\.jsonl")
+_FIRST = "jsonl"
+_LATER = re.compile(r"([1-9][0-9]*)\.jsonl")
 
 
 class SegmentFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,18 +33,46 @@ class SegmentFile(msgspec.Struct, frozen=True, kw_only=True):
     through: int | None = None
 
 
+class Listing:
+    """Which files each stream has, by their names. A folder is listed when it is first asked about, and then
+    remembered: thousands of streams cost one listing of each folder. What is made in it afterwards may not be
+    seen, as if it had been looked at before; so ask one of your own where all that there is must count.
+
+    Numbers are not to be guessed from one file to the next: the one between may be lost, or never was."""
+
+    def __init__(self) -> None:
+        self._folders: dict[Path, dict[str, list[int]]] = {}
+
+    def numbers(self, first: Path) -> list[int]:
+        """Return the numbers of a stream's files, lowest first, given its first file."""
+        folder = self._folders.get(first.parent)
+        if folder is None or 0 not in folder.get(first.stem, ()):
+            # One whose first file is not known may have come, or have been moved here, since.
+            folder = self._folders[first.parent] = _numbers(first.parent)
+        return sorted(folder.get(first.stem, ()))
+
+    def forget(self, folder: Path) -> None:
+        """List this folder anew when it is next asked about."""
+        self._folders.pop(folder, None)
+
+
 def segment_path(first: Path, number: int) -> Path:
     """Return the path of a stream's n-th file, given its first."""
     return first if number == 0 else first.with_name(f"{first.stem}.{number}.jsonl")
 
 
-def segment_files(first: Path) -> tuple[SegmentFile, ...]:
-    """Return the existing files of a stream in order, given its first."""
+def segment_files(first: Path, listing: Listing | None = None) -> tuple[SegmentFile, ...]:
+    """Return the existing files of a stream in order, given its first; of those in `listing`, if given."""
+    listing = listing or Listing()
     files: list[SegmentFile] = []
     through: int | None = None
-    for number in sorted(_numbers(first), reverse=True):
+    for number in reversed(listing.numbers(first)):
         path = segment_path(first, number)
-        version, head = _head(path)
+        try:
+            version, head = _head(path)
+        except FileNotFoundError:
+            listing.forget(first.parent)
+            raise
         files.append(
             SegmentFile(path=path, number=number, version=version, head=head, through=through),
         )
@@ -52,18 +81,20 @@ def segment_files(first: Path) -> tuple[SegmentFile, ...]:
     return tuple(reversed(files))
 
 
-def _numbers(first: Path) -> list[int]:
-    numbers = [0] if first.exists() else []
+def _numbers(folder: Path) -> dict[str, list[int]]:
+    """The numbers of the files of every stream in a folder, by the name that they share."""
+    found: dict[str, list[int]] = {}
     try:
-        names = os.listdir(first.parent)
+        names = os.listdir(folder)
     except FileNotFoundError:
-        return numbers
+        return found
     for name in names:
-        if name.startswith(first.stem):
-            match = _NUMBER.fullmatch(name, len(first.stem))
-            if match and int(match[1]) > 0:
-                numbers.append(int(match[1]))
-    return numbers
+        stem, _, rest = name.partition(".")
+        if rest == _FIRST:
+            found.setdefault(stem, []).append(0)
+        elif match := _LATER.fullmatch(rest):
+            found.setdefault(stem, []).append(int(match[1]))
+    return found
 
 
 def _head(path: Path) -> tuple[int, Segment | None]:

@@ -45,7 +45,19 @@ class StreamReading(Protocol):
     def __iter__(self) -> Iterator[Event]: ...
 
 
-class StreamStore(Protocol):
+class StreamReader(Protocol):
+    """Streams by name, to be read. Raises the refusals of `errors`."""
+
+    def read(self, stream: str, since: Position | None = None) -> StreamReading:
+        """Begin a reading of what is durable, on from a position if it is still there. Blocks."""
+        ...
+
+    def exists(self, stream: str) -> bool:
+        """Tell whether the stream holds an event that was sent. Blocks."""
+        ...
+
+
+class StreamStore(StreamReader, Protocol):
     """Streams by name, each with one writer at a time. Raises the refusals of `errors`."""
 
     async def create(self, stream: str, first: Event, *more: Event) -> Appended:
@@ -57,12 +69,8 @@ class StreamStore(Protocol):
         """Append events in order, contiguously, all or none; those sent before are answered."""
         ...
 
-    def read(self, stream: str, since: Position | None = None) -> StreamReading:
-        """Begin a reading of what is durable, on from a position if it is still there. Blocks."""
-        ...
-
-    def exists(self, stream: str) -> bool:
-        """Tell whether the stream holds an event that was sent. Blocks."""
+    def glance(self) -> StreamReader:
+        """Begin to read many streams at a lower cost for each; what is begun after this may not be seen."""
         ...
 
     def ids(self, kind: str) -> Iterator[str]:

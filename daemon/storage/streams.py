@@ -16,6 +16,7 @@ from resumed.daemon.storage.errors import (
     StreamExists,
     StreamMissing,
 )
+from resumed.daemon.storage.glance import Glance
 from resumed.daemon.storage.layout import Layout, parse_stream
 from resumed.daemon.storage.reader import Position, Reading, SentReading
 from resumed.daemon.storage.turns import Turns
@@ -106,6 +107,10 @@ class Streams:
             return writer.begun
         path = self._layout.find_stream(stream)
         return path is not None and next(iter(SentReading(path, self._layout.quarantine)), None) is not None
+
+    def glance(self) -> Glance:
+        """Begin to read many streams at the cost of one look at each folder."""
+        return Glance(self._layout, self, self._writers)
 
     def ids(self, kind: str) -> Iterator[str]:
         """Yield the names of all streams of a kind: `session`, `thread` or `worktree`."""

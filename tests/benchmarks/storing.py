@@ -14,9 +14,9 @@ from resumed.daemon.storage.codec import encode_as
 from resumed.daemon.storage.layout import Layout
 from resumed.daemon.storage.streams import Streams
 from resumed.restore.events import SCHEMA_VERSION
-from resumed.restore.events.session import AgentRef, EntryAdded, SessionMeta
-from resumed.restore.events.thread import SessionLinked, ThreadMeta
+from resumed.restore.events.thread import ThreadMeta
 from tests.benchmarks.measure import Figure
+from tests.support.own_threads import write_thread
 from tests.support.scripted_session import THREAD_ID, opened
 from tests.support.streams import TS, entry, now, wrapped
 
@@ -98,7 +98,8 @@ def _bare(path: Path, count: int, at_once: int) -> float:
 
 async def _long_thread(base: Path) -> list[Figure]:
     home = base / "long"
-    size = await asyncio.to_thread(_written, Layout.open(home), THREAD_ID, LONG_BYTES)
+    session = await asyncio.to_thread(write_thread, Layout.open(home), THREAD_ID, LONG_BYTES)
+    size = session.stat().st_size
     async with opened(home, 1) as parts:
         source = await parts.threads.source(THREAD_ID)
         cold = await _opening(parts.streams, source, None)
@@ -133,7 +134,7 @@ async def _rebuilt(base: Path) -> Figure:
     home, pulse = base / "many", Pulse()
     layout = Layout.open(home)
     for _ in range(THREADS):
-        await asyncio.to_thread(_written, layout, str(uuid.uuid4()), 2000)
+        await asyncio.to_thread(write_thread, layout, str(uuid.uuid4()), 2000)
     async with opened(home, 1) as parts:
         taken = await pulse.during(_until(parts.threads.look_again, lambda: not parts.threads.refreshing))
         assert parts.threads.count == THREADS
@@ -148,28 +149,3 @@ async def _until(call: Callable[[], Awaitable[None]], holds: Callable[[], bool])
     await call()
     while not holds():
         await call()
-
-
-def _written(layout: Layout, thread_id: str, size: int) -> int:
-    """Put a conversation of about that size on the disk; return its size."""
-    session_id = str(uuid.uuid4())
-    meta = ThreadMeta(
-        schema_version=SCHEMA_VERSION, thread_id=thread_id, agent="mender", storage_class="own", created_at=TS
-    )
-    run = SessionMeta(
-        schema_version=SCHEMA_VERSION, thread_id=thread_id, session_id=session_id,
-        agent=AgentRef(name="mender"), source="bench", cwd="/nowhere/shop", created_at=TS, reason="startup",
-    )  # fmt: skip
-    thread = layout.thread_path(thread_id)
-    session = layout.session_path(session_id, TS)
-    for path in (thread, session):
-        path.parent.mkdir(parents=True, exist_ok=True)
-    linked = encode_as(wrapped(SessionLinked(session_id=session_id)), 2, TS)
-    thread.write_bytes(encode_as(wrapped(meta), 1, TS) + linked)
-    said = EntryAdded(kind="message", role="user", text="round down " * min(190, size // 50))
-    with session.open("wb") as file:
-        written, seq = file.write(encode_as(wrapped(run), 1, TS)), 1
-        while written < size:
-            seq += 1
-            written += file.write(encode_as(wrapped(said), seq, TS))
-    return written
