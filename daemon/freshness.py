@@ -7,6 +7,12 @@ file changes no folder: that is found by the next look.
 import contextlib
 import os
 from collections.abc import Iterable
+from pathlib import Path
+
+from resumed.daemon.ports.clock import Clock
+from resumed.daemon.surroundings import Surroundings
+
+FRESH_SECONDS = 1.0
 
 Marks = frozenset[tuple[str, int]]
 
@@ -38,3 +44,34 @@ def _changed_at(path: str) -> int:
         return os.stat(path).st_mtime_ns
     except OSError:
         return -1
+
+
+class LastLook:
+    """What showed on disk when all that is to be listed was last looked for. Methods block."""
+
+    def __init__(self, home: Path, surroundings: Surroundings, clock: Clock) -> None:
+        self._ours = (str(home / "threads"), str(home / "sessions"))
+        self._surroundings = surroundings
+        self._clock = clock
+        self._watched: frozenset[str] = frozenset()
+        self._found: tuple[Marks, Marks] | None = None
+        self._ended_at = float("-inf")
+
+    def marks(self) -> tuple[Marks, Marks]:
+        """What shows now that threads or work trees came or went."""
+        return marks(self._watched), registered(self._surroundings.registry)
+
+    def ended(self, found: tuple[Marks, Marks], sources: Iterable[str]) -> None:
+        """A look that began when `found` was to be seen has ended, and found these files."""
+        self._ended_at = self._clock.monotonic()
+        self._found = found
+        self._watched = watched(sources).union(self._ours)
+
+    def expire(self) -> None:
+        """Something is known to have changed."""
+        self._ended_at = float("-inf")
+
+    def holds(self) -> bool:
+        """Whether it is recent, and nothing shows that there is more."""
+        is_recent = self._clock.monotonic() - self._ended_at < FRESH_SECONDS
+        return is_recent and self.marks() == self._found

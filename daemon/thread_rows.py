@@ -11,20 +11,16 @@ from resumed.daemon.storage.rows import FileCursor, ThreadRow
 from resumed.daemon.views import state_word
 
 
-def agents_file(files: Iterable[FileCursor], thread_id: str) -> Path | None:
-    """The agent's file of a thread; of several the one the agent would take: not archived, newest."""
-    own = [cursor for cursor in files if cursor.thread_id == thread_id and cursor.head]
-    if not own:
-        return None
-    best = max(own, key=lambda cursor: (not is_archived(cursor), cursor.mtime_ns, cursor.path))
-    return Path(best.path)
+def agents_file(files: Iterable[FileCursor]) -> FileCursor | None:
+    """The agent's file of a thread that has these files; of several the one the agent would take: not
+    archived, newest."""
+    own = [cursor for cursor in files if cursor.head]
+    return max(own, key=lambda cursor: (not is_archived(cursor), cursor.mtime_ns, cursor.path), default=None)
 
 
-def own_sessions(files: Iterable[FileCursor], thread_id: str) -> tuple[str, ...]:
-    """The runs of which a file of ours says that they are the thread's, the oldest first."""
-    names = sorted(
-        Path(cursor.path).name for cursor in files if cursor.thread_id == thread_id and not cursor.head
-    )
+def own_sessions(files: Iterable[FileCursor]) -> tuple[str, ...]:
+    """The runs that files of ours are of, which say that they are of one thread; the oldest first."""
+    names = sorted(Path(cursor.path).name for cursor in files if not cursor.head)
     return tuple(dict.fromkeys(session for name in names if (session := session_id_of(name)) is not None))
 
 

@@ -7,13 +7,16 @@ with one file is told of its thread, and stops nothing else.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable
+from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
-from resumed.daemon import freshness, records, scanning, thread_rows
+from resumed.daemon import new_rows, records, scanning, thread_rows
 from resumed.daemon.agents.agent import Agent
+from resumed.daemon.file_cursors import FileCursors
 from resumed.daemon.finding import one_of
+from resumed.daemon.freshness import LastLook
 from resumed.daemon.holders import Holders
 from resumed.daemon.ports.clock import Clock
 from resumed.daemon.refusals import being_removed, nothing_readable, only_readable
@@ -23,13 +26,13 @@ from resumed.daemon.storage.index import Index
 from resumed.daemon.storage.layout import Layout
 from resumed.daemon.storage.rows import FileCursor, PageRequest, ThreadRow
 from resumed.daemon.storage.stores import StreamStore
-from resumed.daemon.surroundings import ELSEWHERE, Folders, Surroundings
+from resumed.daemon.summaries import Summaries
+from resumed.daemon.surroundings import ELSEWHERE, Surroundings
 from resumed.daemon.views import UNFINISHED
 from resumed.protocol.errors import ErrorCode, ResumedError
 from resumed.protocol.threads import ThreadListParams, ThreadListResult, ThreadSummary
 from resumed.restore.snapshot import Record
 
-FRESH_SECONDS = 1.0
 WAIT_SECONDS = 2.0
 MAX_LIMIT = 200
 LOOKS = 3
@@ -70,19 +73,17 @@ class Threads:
         self._agents = {agent.name: agent for agent in agents}
         self._surroundings = surroundings
         self._clock = clock
-        self._files: dict[str, FileCursor] | None = None
+        self._files: FileCursors | None = None
         self._file_notes: dict[str, str] = {}
         self._cut_off: dict[str, str] = {}
         self._notes_now: list[str] = []
         self._generation = 0
         self._failure: str | None = None
         self._agent_of: dict[str, str] = {}
-        self._folders = Folders(project=(self.root,), worktrees=())
         self._refreshing: asyncio.Task[None] | None = None
-        self._refreshed_at = float("-inf")
-        self._watched: frozenset[str] = frozenset()
-        self._marked: tuple[freshness.Marks, freshness.Marks] | None = None
+        self._last_look = LastLook(store.layout.home, surroundings, clock)
         self._holders = Holders(store.layout)
+        self._shown = Summaries(self.root, self.live, self._holders)
 
     @property
     def refreshing(self) -> bool:
@@ -113,7 +114,9 @@ class Threads:
             )
         await self._forget_as_told()
         await self.refresh()
-        roots = None if params.scope == "all" else (*self._folders.project, *self._folders.worktrees)
+        roots = (
+            None if params.scope == "all" else (*self._shown.folders.project, *self._shown.folders.worktrees)
+        )
         request = PageRequest(limit=params.limit, cursor=params.cursor, archived=params.archived, roots=roots)
         try:
             page = await self._mended(lambda: self._store.index.page(request))
@@ -126,9 +129,7 @@ class Threads:
             notes = (*notes, "Not everything has been read yet; the list may be incomplete.")
         removed = await asyncio.to_thread(purges.all_begun, self._store.layout)
         rows = [row for row in page.rows if row.thread_id not in removed]
-        return ThreadListResult(
-            threads=await self._summaries(rows), next_cursor=page.next_cursor, notes=notes
-        )
+        return ThreadListResult(threads=await self._shown.of(rows), next_cursor=page.next_cursor, notes=notes)
 
     async def find(self, text: str) -> ThreadRow:
         """The one thread of that id, name, or unique part of either."""
@@ -141,7 +142,7 @@ class Threads:
         if not rows:
             await self.look_again()
             rows = await self._mended(lambda: self._store.index.rows_matching(text))
-        return one_of(rows, text, self._folders, self.refreshing)
+        return one_of(rows, text, self._shown.folders, self.refreshing)
 
     async def record(self, thread_id: str) -> Record:
         """Read and fold one thread. Raises as `built`."""
@@ -149,21 +150,24 @@ class Threads:
 
     async def source(self, thread_id: str, read: Iterable[FileCursor] = ()) -> records.Source:
         """Where a thread's events are. `read` are files of it that were found just now."""
+        row = await self._mended(lambda: self._store.index.row(thread_id))
         files = self._files
         if files is None:
-            files = {cursor.path: cursor for cursor in await self._mended(self._store.index.files)}
-        row = await self._mended(lambda: self._store.index.row(thread_id))
+            files = FileCursors(await self._mended(self._store.index.files))
+        return self._source(thread_id, row, (*files.of_thread(thread_id), *read))
+
+    def _source(self, thread_id: str, row: ThreadRow | None, files: tuple[FileCursor, ...]) -> records.Source:
         name = self._agent_of.get(thread_id) or (row.agent if row is not None else "")
-        path = thread_rows.agents_file(files.values(), thread_id)
+        chosen = thread_rows.agents_file(files)
         return records.Source(
             thread_id=thread_id,
             agent=self._agents.get(name),
-            path=path,
+            path=Path(chosen.path) if chosen else None,
             live=self.live.get(thread_id),
             name=row.name if row is not None else "",
             listed_at=row.source if row is not None and row.source != scanning.OWN else "",
-            archived=path is not None and thread_rows.is_archived(files[str(path)]),
-            sessions=thread_rows.own_sessions((*files.values(), *read), thread_id),
+            archived=chosen is not None and thread_rows.is_archived(chosen),
+            sessions=thread_rows.own_sessions(files),
         )
 
     async def built(self, thread_id: str) -> records.Built:
@@ -209,19 +213,20 @@ class Threads:
         next look."""
         await self._mended(lambda: self._store.index.forget(thread_id))
         if self._files is not None:
-            others = (cursor for cursor in self._files.values() if cursor.thread_id != thread_id)
-            self._files = {cursor.path: cursor for cursor in others}
+            self._files.drop([cursor.path for cursor in self._files.of_thread(thread_id)])
         self._cut_off.pop(thread_id, None)
-        self._refreshed_at = float("-inf")
+        self._last_look.expire()
 
     async def changed(self, thread_id: str) -> None:
         """Bring one thread's row up to date, and tell."""
         _, row = await self._update(thread_id, [])
         if row is None:
             return
-        if self._folders.group(row.root) == ELSEWHERE:
+        if self._shown.folders.group(row.root) == ELSEWHERE:
             # A restore may have made the work tree that it is in now.
-            self._folders = await self._surroundings.folders(await self._mended(self._store.index.places))
+            self._shown.folders = await self._surroundings.folders(
+                await self._mended(self._store.index.places)
+            )
         await self._tell(row)
 
     async def refresh(self) -> None:
@@ -233,10 +238,10 @@ class Threads:
             if self.refreshing:
                 return
         if self._generation != self._store.index.generation:
-            self._refreshed_at = float("-inf")
-        is_recent = self._clock.monotonic() - self._refreshed_at < FRESH_SECONDS
+            self._last_look.expire()
         # Where there are no files, it is not known which folders the first would come to.
-        if is_recent and self._files and await asyncio.to_thread(self._marks) == self._marked:
+        known = bool(self._files)
+        if known and await asyncio.to_thread(self._last_look.holds):
             return
         await asyncio.wait({self._refresh_task()}, timeout=WAIT_SECONDS)
 
@@ -257,37 +262,6 @@ class Threads:
             self._refreshing.cancel()
             await asyncio.gather(self._refreshing, return_exceptions=True)
 
-    async def _summaries(self, rows: Iterable[ThreadRow]) -> tuple[ThreadSummary, ...]:
-        """Rows as they are listed."""
-        rows = tuple(rows)
-        elsewhere = await asyncio.to_thread(lambda: {row.thread_id for row in rows if self._in_use(row)})
-        return tuple(self._summary(row, row.thread_id in elsewhere) for row in rows)
-
-    def _summary(self, row: ThreadRow, elsewhere: bool) -> ThreadSummary:
-        return ThreadSummary(
-            thread_id=row.thread_id,
-            name=row.name,
-            agent=row.agent,
-            group=self._folders.group(row.root),
-            state="running" if elsewhere or row.thread_id in self.live else row.state,
-            root=row.root,
-            branch=row.branch,
-            last_active_at=row.last_active_at,
-            created_at=row.created_at,
-            runs=row.runs,
-            damaged=row.damaged,
-        )
-
-    def _in_use(self, row: ThreadRow) -> bool:
-        """Whether another daemon holds the thread, or a restore of it, without an end yet, is at work."""
-        at_work = row.state == UNFINISHED and self._holders.anybody(row.thread_id)
-        return at_work or self._holders.elsewhere(row.thread_id)
-
-    def _marks(self) -> tuple[freshness.Marks, freshness.Marks]:
-        """What shows on disk that threads or work trees came or went."""
-        registry = self._surroundings.registry
-        return freshness.marks(self._watched), freshness.registered(registry)
-
     def _refresh_task(self) -> "asyncio.Task[None]":
         if self._refreshing is None or self._refreshing.done():
             self._refreshing = asyncio.create_task(self._refresh())
@@ -305,6 +279,8 @@ class Threads:
             self._failure = None
         except Exception as error:  # a list may be old or short, but there always is one
             _LOG.exception("The threads could not be brought up to date.")
+            # What was found may not be in the index: begin again from what is.
+            self._files = None
             sentence = error.sentence if isinstance(error, StorageError) else str(error)
             self._failure = f"Not everything could be read; the list may be incomplete: {sentence}"
 
@@ -322,12 +298,12 @@ class Threads:
         first = self._files is None or self._generation != index.generation
         if self._files is None or first:
             self._generation = index.generation
-            self._files = {cursor.path: cursor for cursor in await index.files()}
-            self._file_notes = await asyncio.to_thread(scanning.damage_notes, [*self._files.values()])
+            self._files = FileCursors(await index.files())
+            self._file_notes = await asyncio.to_thread(scanning.damage_notes, [*self._files])
         await self._forget_as_told()
-        before = await asyncio.to_thread(self._marks)
+        before = await asyncio.to_thread(self._last_look.marks)
         found = await asyncio.to_thread(
-            scanning.scan, self._store.layout, [*self._agents.values()], dict(self._files)
+            scanning.scan, self._store.layout, [*self._agents.values()], self._files.by_path()
         )
         streams = await asyncio.to_thread(lambda: set(self._store.streams.ids("thread")))
         self.notes.update(dict.fromkeys(found.notes))
@@ -336,34 +312,33 @@ class Threads:
         self._agent_of.update({row.thread_id: row.agent for row in found.rows})
         known = (self._files.get(cursor.path) for cursor in found.cursors)
         replaced = [cursor for cursor in known if cursor is not None]
-        self._files.update({cursor.path: cursor for cursor in found.cursors})
+        self._files.put(found.cursors)
         # A thread with streams of its own has more to its row than its agent's file says.
         own = {row.thread_id for row in found.rows if f"thread:{row.thread_id}" in streams}
         foreign = [row for row in found.rows if row.thread_id not in own]
         new = [] if first else [row for row in foreign if await index.row(row.thread_id) != row]
         await index.put_rows(foreign, [cursor for cursor in found.cursors if cursor.thread_id not in own])
         bereft = await self._forget(found.gone, replaced)
-        for thread_id in found.own_cursors.keys() | own | bereft:
-            foreign_cursors = [cursor for cursor in found.cursors if cursor.thread_id == thread_id]
-            read = [*foreign_cursors, *found.own_cursors.get(thread_id, ())]
-            await self._update_or_tell(thread_id, read)
-        self._folders = await self._surroundings.folders(await index.places())
+        read = {thread_id: [*found.own_cursors.get(thread_id, ())] for thread_id in own | bereft}
+        read = {**found.own_cursors, **read}
+        for cursor in found.cursors:
+            if cursor.thread_id in read:
+                read[cursor.thread_id].append(cursor)
+        await self._update_all(read)
+        self._shown.folders = await self._surroundings.folders(await index.places())
         self._cut_off = await self._restores_cut_off()
         self.count = (await index.counts()).threads
-        self._refreshed_at = self._clock.monotonic()
-        self._marked = before
-        ours = (str(self._store.layout.home / name) for name in ("threads", "sessions"))
-        self._watched = freshness.watched(self._files).union(ours)
+        await asyncio.to_thread(self._last_look.ended, before, [cursor.path for cursor in self._files])
         await self._tell(*new)
 
     async def _restores_cut_off(self) -> dict[str, str]:
         """The names of threads with a restore that was cut off, by id."""
         rows = await self._store.index.rows_in_state(UNFINISHED)
-        at_work = await asyncio.to_thread(lambda: {row.thread_id for row in rows if self._in_use(row)})
+        at_work = await self._shown.in_use(rows)
         return {row.thread_id: row.name for row in rows if row.thread_id not in at_work}
 
     async def _tell(self, *rows: ThreadRow) -> None:
-        for summary in await self._summaries(rows):
+        for summary in await self._shown.of(rows):
             self.on_change(summary)
 
     async def _note_damage(self, cursors: list[FileCursor]) -> None:
@@ -377,10 +352,31 @@ class Threads:
         assert self._files is not None
         await self._store.index.drop_files([cursor.path for cursor in gone])
         for cursor in gone:
-            self._files.pop(cursor.path, None)
             self._file_notes.pop(cursor.path, None)
-        still = {cursor.thread_id for cursor in self._files.values()}
-        return {cursor.thread_id for cursor in (*gone, *replaced)} - still
+        self._files.drop(cursor.path for cursor in gone)
+        threads = {cursor.thread_id for cursor in (*gone, *replaced)}
+        return {thread_id for thread_id in threads if not self._files.of_thread(thread_id)}
+
+    async def _update_all(self, read: dict[str, list[FileCursor]]) -> None:
+        """Bring the rows of these threads up to date with the files that were read for each."""
+        assert self._files is not None
+        store = self._store
+        listed = await store.index.thread_ids() if read else frozenset()
+        for thread_id in read.keys() & listed:
+            await self._update_or_tell(thread_id, read[thread_id])
+        new = []
+        for thread_id in read.keys() - listed:
+            files = (*self._files.of_thread(thread_id), *read[thread_id])
+            new.append(new_rows.Unlisted(self._source(thread_id, None, files), read[thread_id]))
+        async for made in new_rows.put(store.index, store.layout, store.streams, new, self._clock.now):
+            for one in made:
+                if one.failed:
+                    self._note_unmade(one.of.read)
+                else:
+                    self._files.put(one.of.read)
+            rows = [one.row for one in made if one.row is not None]
+            self.count += len(rows)
+            await self._tell(*rows)
 
     async def _update_or_tell(self, thread_id: str, read: list[FileCursor]) -> None:
         """Bring a row up to date; one that fails is tried again at the next look, and hides no other."""
@@ -395,8 +391,12 @@ class Threads:
             _LOG.info("The row of %s is not made: it is being removed.", thread_id)
         except Exception:  # whatever its record holds, the other threads are listed
             _LOG.exception("The row of %s could not be made.", thread_id)
-            self.notes["A conversation could not be read; the list may be incomplete."] = None
-            self._files.update({cursor.path: scanning.to_look_into_again(cursor) for cursor in read})
+            self._note_unmade(read)
+
+    def _note_unmade(self, read: Iterable[FileCursor]) -> None:
+        assert self._files is not None
+        self.notes["A conversation could not be read; the list may be incomplete."] = None
+        self._files.put(scanning.to_look_into_again(cursor) for cursor in read)
 
     async def _update(
         self, thread_id: str, read: list[FileCursor]
@@ -410,7 +410,7 @@ class Threads:
         row = None if is_nothing else thread_rows.row_of_record(built, source, before)
         await self._mended(lambda: self._store.index.put_rows([row] if row else [], read))
         if self._files is not None:
-            self._files.update({cursor.path: cursor for cursor in read})
+            self._files.put(read)
         if row is None:
             return None, None
         self.count += before is None

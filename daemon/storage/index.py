@@ -11,7 +11,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import aiosqlite
 
@@ -23,6 +23,7 @@ from resumed.daemon.storage.rows import (
     FILE_COLUMNS,
     SCHEMA,
     THREAD_COLUMNS,
+    Checkpoint,
     Counts,
     FileCursor,
     Page,
@@ -30,6 +31,7 @@ from resumed.daemon.storage.rows import (
     RecordedPlace,
     SqlValue,
     ThreadRow,
+    checkpoint_values,
     file_cursor,
     file_values,
     next_cursor,
@@ -42,10 +44,15 @@ from resumed.daemon.storage.rows import (
 
 MAX_PAGE = 1000
 MAX_MATCHES = 100
+AT_ONCE = 200
+"""Rows that are made into values on the event loop; more of them would keep it from turning."""
+
 BUSY_SECONDS = 1.0
 
 _NOT_OURS = CORRUPT | {sqlite3.SQLITE_ERROR}
-_PUT_THREAD = f"INSERT OR REPLACE INTO threads ({THREAD_COLUMNS}, folded_name) VALUES ({'?, ' * 16}?)"
+_THREAD_VALUES = f"INTO threads ({THREAD_COLUMNS}, folded_name) VALUES ({'?, ' * 16}?)"
+_PUT_THREAD = f"INSERT OR REPLACE {_THREAD_VALUES}"
+_PUT_NEW_THREAD = f"INSERT {_THREAD_VALUES} ON CONFLICT (thread_id) DO NOTHING"
 _PUT_FILE = f"INSERT OR REPLACE INTO files ({FILE_COLUMNS}) VALUES ({'?, ' * 6}?)"
 _PUT_CHECKPOINT = f"INSERT OR REPLACE INTO checkpoints ({CHECKPOINT_COLUMNS}) VALUES (?, ?, ?, ?)"
 _COUNTS = """SELECT (SELECT count(*) FROM threads), (SELECT count(*) FROM threads WHERE archived),
@@ -56,9 +63,16 @@ _MATCHING = f"""SELECT {THREAD_COLUMNS} FROM threads
         WHEN instr(folded_name, :name) THEN 3 ELSE 2 END, last_active_at DESC, thread_id DESC
     LIMIT {MAX_MATCHES}"""
 
-Statement = tuple[str, Sequence[Sequence[SqlValue]]]
 Parameters = Sequence[SqlValue] | Mapping[str, SqlValue]
 Value = TypeVar("Value")
+
+
+class _Statement(NamedTuple):
+    """A statement for each of some values; `columns` makes parameters of one, on the thread that writes."""
+
+    sql: str
+    values: Sequence[Any]
+    columns: Callable[[Any], Sequence[SqlValue]] = tuple
 
 
 class Index:
@@ -92,15 +106,25 @@ class Index:
     async def put_rows(self, rows: Iterable[ThreadRow], files: Iterable[FileCursor] = ()) -> None:
         """Insert or replace thread rows, together with how far their sources were read."""
         await self._write(
-            (_PUT_THREAD, [thread_values(row) for row in rows]),
-            (_PUT_FILE, [file_values(file) for file in files]),
+            _Statement(_PUT_THREAD, [*rows], thread_values), _Statement(_PUT_FILE, [*files], file_values)
+        )
+
+    async def put_new_rows(
+        self, rows: Iterable[ThreadRow], files: Iterable[FileCursor], checkpoints: Iterable[Checkpoint]
+    ) -> None:
+        """Insert rows of threads that have none, with how far their sources were read and their fold
+        checkpoints; a row that a thread has got meanwhile stays."""
+        await self._write(
+            _Statement(_PUT_NEW_THREAD, [*rows], thread_values),
+            _Statement(_PUT_FILE, [*files], file_values),
+            _Statement(_PUT_CHECKPOINT, [*checkpoints], checkpoint_values),
         )
 
     async def drop_rows(self, thread_ids: Iterable[str]) -> None:
         """Remove threads with their files and checkpoints; unknown ids do nothing."""
         ids = [(thread_id,) for thread_id in thread_ids]
         tables = ("threads", "files", "checkpoints")
-        await self._write(*((f"DELETE FROM {table} WHERE thread_id = ?", ids) for table in tables))
+        await self._write(*(_Statement(f"DELETE FROM {table} WHERE thread_id = ?", ids) for table in tables))
 
     async def forget(self, thread_id: str) -> None:
         """Remove a thread as `drop_rows` does, and every byte of it from the file."""
@@ -143,7 +167,7 @@ class Index:
 
     async def drop_files(self, paths: Iterable[str]) -> None:
         """Remove file cursors; unknown paths do nothing."""
-        await self._write(("DELETE FROM files WHERE path = ?", [(pack(path),) for path in paths]))
+        await self._write(_Statement("DELETE FROM files WHERE path = ?", [(pack(path),) for path in paths]))
 
     async def places(self) -> tuple[RecordedPlace, ...]:
         """Return where threads ran, each place once."""
@@ -154,14 +178,18 @@ class Index:
         sql = f"SELECT {THREAD_COLUMNS} FROM threads WHERE state = ?"
         return await self._read(sql, (state,), thread_row)
 
+    async def put_checkpoint(self, key: str, thread_id: str, saved_at: str, body: bytes) -> None:
+        """Insert or replace a fold checkpoint."""
+        await self._write(_Statement(_PUT_CHECKPOINT, [(key, thread_id, saved_at, body)]))
+
+    async def thread_ids(self) -> frozenset[str]:
+        """Return the ids of all threads."""
+        return frozenset(await self._read("SELECT thread_id FROM threads", (), lambda values: str(values[0])))
+
     async def archived_ids(self) -> frozenset[str]:
         """Return the ids of the threads that were put away."""
         sql = "SELECT thread_id FROM threads WHERE archived"
         return frozenset(await self._read(sql, (), lambda values: str(values[0])))
-
-    async def put_checkpoint(self, key: str, thread_id: str, saved_at: str, body: bytes) -> None:
-        """Insert or replace a fold checkpoint."""
-        await self._write((_PUT_CHECKPOINT, [(key, thread_id, saved_at, body)]))
 
     async def checkpoint(self, key: str) -> bytes | None:
         """Return a fold checkpoint's body."""
@@ -183,30 +211,34 @@ class Index:
     ) -> tuple[Value, ...]:
         async with self._turn:
             try:
-                rows = await self._connection.execute_fetchall(sql, values)
+                rows = list(await self._connection.execute_fetchall(sql, values))
             except (sqlite3.Error, ValueError) as error:
                 raise await self._settled(_failure(error)) from error
             try:
-                return tuple(make(tuple(row)) for row in rows)
+                if len(rows) <= AT_ONCE:
+                    return _made(rows, make)
+                return await asyncio.to_thread(_made, rows, make)
             except (UnicodeDecodeError, AttributeError, TypeError) as error:
                 damage = IndexDamaged("The index holds what was never written to it.")
                 raise await self._settled(damage) from error
 
-    async def _write(self, *statements: Statement) -> None:
+    async def _write(self, *statements: _Statement) -> None:
         # Shielded: a cancelled caller must not leave a transaction open for the next one to join.
         await asyncio.shield(asyncio.ensure_future(self._transaction(statements)))
 
-    async def _transaction(self, statements: Sequence[Statement]) -> None:
+    async def _transaction(self, statements: Sequence[_Statement]) -> None:
         async with self._turn:
             try:
                 await self._connection.execute("BEGIN IMMEDIATE")
-                for sql, rows in statements:
-                    if rows:
-                        await self._connection.executemany(sql, rows)
+                for sql, values, columns in statements:
+                    if values:
+                        await self._connection.executemany(sql, map(columns, values))
                 await self._connection.commit()
-            except (sqlite3.Error, ValueError, OverflowError) as error:
+            except BaseException as error:
                 with contextlib.suppress(sqlite3.Error, ValueError):
                     await self._connection.rollback()
+                if not isinstance(error, (sqlite3.Error, ValueError, OverflowError)):
+                    raise
                 raise await self._settled(_failure(error)) from error
 
     async def _rewrite(self) -> None:
@@ -309,6 +341,10 @@ def _conditions(request: PageRequest) -> tuple[str, list[SqlValue]]:
             folder = pack(root.rstrip("/"))
             values += (folder or b"/", folder + b"/", folder + b"0")
     return where, values
+
+
+def _made(rows: Sequence[sqlite3.Row], make: Callable[[tuple[Any, ...]], Value]) -> tuple[Value, ...]:
+    return tuple(make(tuple(row)) for row in rows)
 
 
 def _first(values: tuple[Any, ...]) -> bytes:

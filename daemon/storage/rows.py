@@ -49,6 +49,15 @@ class FileCursor(msgspec.Struct, frozen=True, kw_only=True):
     head: bytes
 
 
+class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
+    """A fold put aside under a key; `saved_at` is RFC 3339 in UTC."""
+
+    key: str
+    thread_id: str
+    saved_at: str
+    body: bytes
+
+
 class RecordedPlace(msgspec.Struct, frozen=True):
     """Where a thread ran, as recorded: its folder, and the repository and commit there."""
 
@@ -173,6 +182,11 @@ def file_cursor(values: tuple[Any, ...]) -> FileCursor:
         thread_id=values[5],
         head=values[6],
     )
+
+
+def checkpoint_values(checkpoint: Checkpoint) -> tuple[SqlValue, ...]:
+    """Return a checkpoint's columns, `CHECKPOINT_COLUMNS`."""
+    return checkpoint.key, checkpoint.thread_id, checkpoint.saved_at, checkpoint.body
 
 
 def recorded_place(values: tuple[Any, ...]) -> RecordedPlace:

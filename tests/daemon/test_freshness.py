@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from resumed.daemon import freshness, scanning
-from resumed.daemon import threads as threads_module
 from resumed.protocol.threads import ThreadListParams
 from tests.support.codex import build_scratch_repo, install_recording
 from tests.support.parts import opened
@@ -60,7 +59,7 @@ async def test_what_came_since_the_last_look_is_listed_and_found_at_once(
 ) -> None:
     repo, _ = build_scratch_repo(tmp_path)
     _goes_to(repo, "v171_read_only")
-    monkeypatch.setattr(threads_module, "FRESH_SECONDS", float("inf"))
+    monkeypatch.setattr(freshness, "FRESH_SECONDS", float("inf"))
     looks = 0
     original = scanning.scan
 
@@ -92,7 +91,7 @@ async def test_what_came_since_the_last_look_is_listed_and_found_at_once(
 async def test_a_name_waits_for_a_look_that_begins_after_it_was_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(threads_module, "FRESH_SECONDS", float("inf"))
+    monkeypatch.setattr(freshness, "FRESH_SECONDS", float("inf"))
     reached, go = threading.Event(), threading.Event()
     original = scanning.scan
 

@@ -28,10 +28,9 @@ def _cursor(path: str, time: int, archived: bool = False, thread: str = THREAD) 
 def test_the_file_is_the_one_that_the_agent_would_take() -> None:
     old, new, archived = _cursor("/a", 1), _cursor("/b", 2), _cursor("/c", 3, archived=True)
     ours = msgspec.structs.replace(_cursor("/d", 9), head=b"")
-    others = _cursor("/e", 9, thread="11111111-1111-4111-8111-111111111111")
-    assert thread_rows.agents_file([old, archived, new, ours, others], THREAD) == Path("/b")
-    assert thread_rows.agents_file([archived, ours, others], THREAD) == Path("/c")
-    assert thread_rows.agents_file([ours, others], THREAD) is None
+    assert thread_rows.agents_file([old, archived, new, ours]) == new
+    assert thread_rows.agents_file([archived, ours]) == archived
+    assert thread_rows.agents_file([ours]) is None
 
 
 async def test_a_row_keeps_what_only_the_file_said(tmp_path: Path) -> None:
