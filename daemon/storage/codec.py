@@ -31,12 +31,12 @@ class BadLine(msgspec.Struct, frozen=True):
     reason: str
 
 
-class _Origin(msgspec.Struct):
+class _Origin(msgspec.Struct, gc=False):
     kind: str
     ref: str
 
 
-class _Line(msgspec.Struct, omit_defaults=True):
+class _Line(msgspec.Struct, omit_defaults=True, gc=False):
     seq: int
     ts: str
     type: str

@@ -15,7 +15,7 @@ from resumed.daemon.storage.errors import CursorRefused
 SqlValue = str | int | bytes | None
 
 
-class ThreadRow(msgspec.Struct, frozen=True, kw_only=True):
+class ThreadRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A thread as a list shows it. `source` is `own` or the path of the agent's file; `runs` counts
     sessions; times are RFC 3339 in UTC with milliseconds, so that text order is time order."""
 
@@ -37,7 +37,7 @@ class ThreadRow(msgspec.Struct, frozen=True, kw_only=True):
     forked_from: str | None = None
 
 
-class FileCursor(msgspec.Struct, frozen=True, kw_only=True):
+class FileCursor(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """How far an agent's file was read: its identity then, and `head`, what its reader remembers."""
 
     path: str

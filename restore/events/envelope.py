@@ -17,7 +17,7 @@ class SourceKind(enum.IntEnum):
     OBSERVED = 6
 
 
-class Source(msgspec.Struct, frozen=True):
+class Source(msgspec.Struct, frozen=True, gc=False):
     """`ref` names the exact origin, for example `codex:<file>:<line>`."""
 
     kind: SourceKind
@@ -25,7 +25,7 @@ class Source(msgspec.Struct, frozen=True):
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
-class Payload(msgspec.Struct, frozen=True, kw_only=True):
+class Payload(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Base of every event's own part. Field names are the stored names."""
 
 
@@ -36,7 +36,7 @@ class Unknown(Payload):
     fields: dict[str, object] = {}
 
 
-class Event(msgspec.Struct, frozen=True, kw_only=True):
+class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One thing that happened. `seq` and `ts` are set when it is written (a foreign event has the
     line's ordinal and its own time); `at` is when it happened; `turn`, `op`, `id` relate it to a
     turn, an operation and a conversation entry; `blobs` are the content hashes it needs."""

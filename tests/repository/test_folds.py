@@ -41,8 +41,9 @@ def test_a_fold_that_changed_has_another_version(update_goldens: bool) -> None:
 
 
 FOLD = '''
+import msgspec
 LIMIT = {limit}
-class State:
+class State(msgspec.Struct, kw_only={kw_only}{memory}):
     """{docstring}"""
     count: int = 0
 class Fold:
@@ -60,16 +61,19 @@ def helper(state):
     state.count = min({added} + state.count, LIMIT)
     return state
 '''
-PLAIN = {"limit": 3, "docstring": "a", "comment": "a", "view": 1, "added": 1}
+PLAIN = {
+    "limit": 3, "docstring": "a", "comment": "a", "view": 1, "added": 1, "memory": "", "kw_only": True,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("change", "same"),
     [
         ({}, True),
-        ({"docstring": "b", "comment": "b", "view": 2}, True),
+        ({"docstring": "b", "comment": "b", "view": 2, "memory": ", gc=False"}, True),
         ({"limit": 4}, False),
         ({"added": 2}, False),
+        ({"kw_only": False}, False),
     ],
 )
 def test_a_digest_changes_with_what_the_fold_reaches_and_nothing_else(

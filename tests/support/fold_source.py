@@ -1,6 +1,7 @@
 """The source that decides what a fold makes of events: its functions, and whatever of ours they use.
 
-Comments, docstrings and layout do not count. What is used is found through the names in the compiled code.
+Comments, docstrings, layout and what the garbage collector looks at do not count. What is used is found
+through the names in the compiled code.
 """
 
 import ast
@@ -39,7 +40,7 @@ def fold_digest(owner: type[Any], state: type[Any], *methods: str) -> str:
 
 
 def plain_source(item: type[Any] | types.FunctionType) -> str:
-    """The source without comments, docstrings and white space."""
+    """The source without comments, docstrings, white space and the garbage collector's mark of a struct."""
     source = textwrap.dedent(inspect.getsource(item))
     lines = source.splitlines(keepends=True)
     for node in ast.walk(ast.parse(source)):
@@ -53,7 +54,8 @@ def plain_source(item: type[Any] | types.FunctionType) -> str:
         if token.type == tokenize.COMMENT:
             row, column = token.start
             lines[row - 1] = lines[row - 1][:column] + "\n"
-    return re.sub(r"\s+", "", "".join(lines))
+    plain = re.sub(r"\s+", "", "".join(lines))
+    return re.sub(r"(class\w+\(msgspec\.Struct\b[^)]*),gc=False", r"\1", plain)
 
 
 def _used(item: type[Any] | types.FunctionType, owner: type[Any]) -> Iterator[tuple[str, Any]]:
