@@ -17,6 +17,7 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
+from resumed.daemon.interpreter import importing, take_short_turns
 from resumed.daemon.rpc.application import Application, OpenApplication
 from resumed.daemon.rpc.server import Server
 from resumed.daemon.runtime import (
@@ -49,7 +50,8 @@ LoadApplication = Callable[[], OpenApplication]
 
 def load_workspace() -> OpenApplication:
     """Import the real application; slow, so it is called in a thread."""
-    opener: OpenApplication = importlib.import_module("resumed.daemon.application").open_application
+    with importing():
+        opener: OpenApplication = importlib.import_module("resumed.daemon.application").open_application
     return opener
 
 
@@ -125,6 +127,7 @@ async def _serve(place: Place, listening: socket.socket, load: LoadApplication, 
         root=str(place.root),
         methods=tuple(REQUESTS),
     )
+    take_short_turns()
     server = Server(introduction, str(state_folder()), _idle_seconds())
     loop = asyncio.get_running_loop()
     for number in _STOP_SIGNALS:

@@ -9,6 +9,7 @@ import logging
 from collections.abc import Coroutine, Hashable
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from resumed.daemon.interpreter import importing
 from resumed.daemon.rpc.connection import Connection
 from resumed.daemon.rpc.framing import MAX_FRAME
 from resumed.daemon.rpc.inbound import Inbound
@@ -228,6 +229,6 @@ def _refusal(failure: BaseException) -> ResumedError:
 
 
 def _load_language_server() -> "LanguageServerFace":
-    from resumed.daemon.rpc.lsp import LanguageServerFace
-
+    with importing():
+        from resumed.daemon.rpc.lsp import LanguageServerFace
     return LanguageServerFace()

@@ -2,6 +2,7 @@
 the event loop stood still in each."""
 
 import asyncio
+import gc
 import os
 import resource
 import time
@@ -10,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from resumed.daemon import records
+from resumed.daemon.interpreter import take_short_turns
 from resumed.daemon.storage.codec import encode_as
 from resumed.daemon.storage.layout import Layout
 from resumed.daemon.storage.streams import Streams
@@ -51,7 +53,9 @@ class Pulse:
 
 
 async def figures(base: Path) -> list[Figure]:
-    """Everything that the storage has to be fast at."""
+    """Everything that the storage has to be fast at, with the interpreter set as a daemon's is."""
+    take_short_turns()
+    gc.freeze()
     found = [await _appends(base, appenders) for appenders in (1, 8, 64)]
     found += await _long_thread(base)
     found.append(await _rebuilt(base))
