@@ -35,6 +35,7 @@ FOREIGN = "foreign"
 LIST_LOST = "Our record that lists the runs of this conversation is gone or empty."
 RUN_LOST = "Our record of a run is gone or empty."
 BEGINNING_LOST = "The beginning of a record of ours can't be read."
+_FREED_AT_ONCE = 1000
 _OF_A_START = (SessionMeta, WorktreeMeta, WorktreeBound, PermissionsSet, ModelSet, EnvironmentSeen)
 
 
@@ -58,6 +59,13 @@ class OwnRecords(msgspec.Struct, kw_only=True):
     unlisted: tuple[str, ...] = ()
     agents_own: str | None = None
     ingested: Ingested | None = None
+
+    def let_go(self) -> None:
+        """Free the events some at a time: freeing those of a long thread at once would stop every other
+        thread of the process."""
+        for tail in self.tails:
+            while tail:
+                del tail[-_FREED_AT_ONCE:]
 
 
 class Owned(msgspec.Struct, frozen=True, kw_only=True):

@@ -82,24 +82,25 @@ def build(streams: StreamReader, source: Source, saved: bytes | None) -> Built:
     checkpoint = unpack(saved) if saved else None
     if checkpoint is not None and not foreign_holds(checkpoint.foreign, source.path):
         checkpoint = None
-    built = _build(streams, source, checkpoint)
-    if built is None:
-        # The new events are older than the checkpoint, or a stream was replaced: fold from the start.
-        built = _build(streams, source, None)
-    assert built is not None
-    return built
-
-
-def _build(streams: StreamReader, source: Source, checkpoint: Checkpoint | None) -> Built | None:
     owned = Owned(
         thread_id=source.thread_id,
         live=source.live,
         sessions=source.sessions,
         agent_keeps_it=source.path is not None or bool(source.listed_at),
     )
-    own = open_own(streams, owned, checkpoint.streams if checkpoint else {})
-    if own is None:
-        return None
+    # The new events may be older than the checkpoint, or a stream was replaced: then fold from the start.
+    for since in (checkpoint, None):
+        own = open_own(streams, owned, since.streams if since else {})
+        if own is None:
+            continue
+        built = _build(source, since, own)
+        own.let_go()
+        if built is not None:
+            return built
+    raise AssertionError("a fold from the start is always whole")
+
+
+def _build(source: Source, checkpoint: Checkpoint | None, own: OwnRecords) -> Built | None:
     parts = _Parts(own=own, unread=own.unread)
     if source.path is not None and source.agent is not None and source.agent.store is not None:
         cursor = checkpoint.foreign.cursor if checkpoint and checkpoint.foreign else None

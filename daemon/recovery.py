@@ -129,13 +129,16 @@ class Recoverer:
             stream = f"session:{event.payload.session_id}"
             if not self._streams.exists(stream):
                 continue
-            events = tuple(self._streams.read(stream))
-            meta = events[0].payload
+            events = iter(self._streams.read(stream))
+            first = next(events)
+            meta = first.payload
             if not isinstance(meta, SessionMeta) or meta.reason != "resume":
+                # Any other run may be long, and holds no restore.
                 continue
-            end = next((e for e in events if isinstance(e.payload, RestoreClosed | SessionEnded)), None)
+            whole = (first, *events)
+            end = next((e for e in whole if isinstance(e.payload, RestoreClosed | SessionEnded)), None)
             if end is None:
-                found.append((meta.session_id, events))
+                found.append((meta.session_id, whole))
             else:
                 untold = _untold_after(end, untold)
         return _Looked(tuple(found), untold, reading.position)

@@ -81,23 +81,27 @@ class Importer:
             _log.warning("what is left of taking in a conversation could not be tidied up: %s", error)
 
     async def _take_in(self, path: str, client: ClientInfo) -> ThreadImportResult:
-        with contextlib.ExitStack() as held:
+        try:
+            held = contextlib.ExitStack()
             try:
                 file = await asyncio.to_thread(held.enter_context, _opened(path))
                 new = await asyncio.to_thread(held.enter_context, incoming.taking_in(self._layout))
                 manifest = await asyncio.to_thread(_extract, file, new)
                 named = await asyncio.to_thread(check_streams, manifest, new)
                 status = await self._decide(manifest, new, client)
-            except ContainerDamaged as damage:
-                raise _refused(ErrorCode.IMPORT_DAMAGED, f"The file can't be taken in: {damage}.") from damage
-            except NewerFile as newer:
-                hint = "Nothing was changed. A newer version of this program can take it in."
-                sentence = f"The file was written by a newer version ({newer})."
-                raise ResumedError(ErrorCode.IMPORT_NEWER, sentence, hint) from newer
-            except incoming.ImportBusy as busy:
-                raise StorageFailed("Another conversation is being taken in now.") from busy
-            except OSError as error:
-                raise StorageFailed(f"The conversation can't be taken in: {error.strerror}.") from error
+            finally:
+                # To remove what was staged takes the longer the more it is.
+                await asyncio.to_thread(held.close)
+        except ContainerDamaged as damage:
+            raise _refused(ErrorCode.IMPORT_DAMAGED, f"The file can't be taken in: {damage}.") from damage
+        except NewerFile as newer:
+            hint = "Nothing was changed. A newer version of this program can take it in."
+            sentence = f"The file was written by a newer version ({newer})."
+            raise ResumedError(ErrorCode.IMPORT_NEWER, sentence, hint) from newer
+        except incoming.ImportBusy as busy:
+            raise StorageFailed("Another conversation is being taken in now.") from busy
+        except OSError as error:
+            raise StorageFailed(f"The conversation can't be taken in: {error.strerror}.") from error
         return ThreadImportResult(
             thread_id=manifest.thread_id,
             name=manifest.name,

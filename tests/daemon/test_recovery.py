@@ -1,6 +1,7 @@
 """A killed restore is finished or taken back, from its journal and what is there."""
 
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -16,7 +17,7 @@ from resumed.daemon.storage.streams import Streams
 from resumed.daemon.workspace import Workspace
 from resumed.protocol.errors import ErrorCode, ResumedError
 from resumed.protocol.sessions import AgentInfo, SessionStartParams
-from resumed.restore.events.envelope import Payload
+from resumed.restore.events.envelope import Event, Payload
 from resumed.restore.events.journal import RestoreClosed, RestorePlanned, RestoreStep
 from resumed.restore.events.session import (
     AgentRef,
@@ -35,6 +36,7 @@ from resumed.restore.steps import (
     Step,
     SwitchBranch,
 )
+from tests.support.own_threads import write_thread
 from tests.support.parts import LocalClient, opened
 from tests.support.repository import run_git
 
@@ -219,6 +221,30 @@ async def test_what_was_taken_back_is_told_until_a_restore_has_told_it(tmp_path:
             closed = RestoreClosed(restore_id="q", outcome=outcome)
             await _killed_in(workspace.streams, THREAD, closed, SessionEnded(reason=outcome, clean=True))
             assert await _recovered(workspace) == still
+
+
+async def test_of_a_run_that_is_no_restore_only_the_first_event_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    thread = "22222222-2222-4222-8222-222222222222"
+    async with opened(tmp_path) as workspace:
+        write_thread(workspace.layout, thread, 20_000)
+        (run,) = workspace.streams.ids("session")
+        unwatched = workspace.streams.read
+        read: list[Event] = []
+
+        def watched(stream: str, since: Position | None = None) -> Iterator[Event] | Reading:
+            reading = unwatched(stream, since)
+            return noted(reading) if stream == run else reading
+
+        def noted(reading: Reading) -> Iterator[Event]:
+            for event in reading:
+                read.append(event)
+                yield event
+
+        monkeypatch.setattr(workspace.streams, "read", watched)
+        await workspace.recoverer.recover(thread)
+        assert [type(event.payload) for event in read] == [SessionMeta]
 
 
 async def test_one_that_another_daemon_left_is_found_after_all_were_settled(tmp_path: Path) -> None:

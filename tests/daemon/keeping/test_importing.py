@@ -2,6 +2,8 @@
 
 import io
 import os
+import shutil
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -148,6 +150,26 @@ async def test_what_is_here_already_is_answered_as_such(here: Machine, exported:
         ask(workspace.layout, "DELETE FROM blobs WHERE size = 9")
         await workspace.importer.take_in(str(exported), CLIENT.info)
         assert everything() == before, "a content that was lost is kept again"
+
+
+async def test_what_was_staged_is_removed_beside_the_event_loop(
+    here: Machine, exported: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loops: list[bool] = []
+    rmtree = shutil.rmtree
+
+    def removing(folder: Path) -> None:
+        loops.append(threading.current_thread() is threading.main_thread())
+        rmtree(folder)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "rmtree", removing)
+        async with here.opened() as workspace:
+            assert (await workspace.importer.take_in(str(exported), CLIENT.info)).status == "present"
+            assert loops == [False]
+            exported.write_bytes(b"no archive")
+            await refused(workspace, exported)
+            assert loops == [False, False]
 
 
 async def test_one_that_went_on_differently_is_a_conflict(
