@@ -14,7 +14,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from tests.benchmarks import listing, resuming, starting, storing
+from tests.benchmarks import appending, listing, resuming, starting, storing
 from tests.benchmarks.measure import Figure
 from tests.support.environment import hermetic
 
@@ -31,8 +31,8 @@ def main() -> int:
         os.environ.update(clean)
         os.environ["PYTHONPATH"] = str(_installed(base))
         figures: list[Figure] = []
-        for part in (starting.figures, listing.figures, resuming.figures, storing.figures):
-            figures += asyncio.run(part(base))
+        for part in (starting, listing, resuming, appending, storing):
+            figures += asyncio.run(part.figures(base))
         _print(figures)
     return 0
 

@@ -145,7 +145,7 @@ async def _rebuilt(base: Path) -> Figure:
     return Figure(
         what=f"the index of {THREADS:,} conversations made anew",
         measured=f"{taken * 1000:.0f} ms, loop still for {pulse.longest:.1f} ms",
-        goal="<= 20 ms",
+        goal="<= 3,000 ms, <= 20 ms",
     )
 
 
