@@ -4,8 +4,9 @@ An index that is made anew has thousands of them; the lists show what there is a
 """
 
 import asyncio
+import itertools
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 
 import msgspec
 
@@ -42,17 +43,17 @@ class Made(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def put(
-    index: Index, layout: Layout, streams: StreamStore, unlisted: Sequence[Unlisted], now: Callable[[], str]
+    index: Index, layout: Layout, streams: StreamStore, unlisted: Iterable[Unlisted], now: Callable[[], str]
 ) -> AsyncIterator[list[Made]]:
     """Make rows and write them; yields what was made of some of the threads after it is written. One that
-    is being removed is left out.
+    is being removed is left out. The threads are asked for as they are due.
 
     Raises `IndexDamaged`."""
-    left = list(unlisted)
+    coming, due = iter(unlisted), list[Unlisted]()
     glance = streams.glance()
-    while left:
-        taken, made = await asyncio.to_thread(_make, layout, streams, glance, left[:AT_ONCE])
-        del left[:taken]
+    while due := [*due, *itertools.islice(coming, AT_ONCE - len(due))]:
+        taken, made = await asyncio.to_thread(_make, layout, streams, glance, due)
+        del due[:taken]
         try:
             await index.put_new_rows(
                 [one.row for one in made if one.row is not None],

@@ -1,7 +1,7 @@
 """What a list shows of a thread, made of its record; and which of an agent's files is the thread's."""
 
+import os
 from collections.abc import Iterable
-from pathlib import Path
 
 import msgspec
 
@@ -20,7 +20,7 @@ def agents_file(files: Iterable[FileCursor]) -> FileCursor | None:
 
 def own_sessions(files: Iterable[FileCursor]) -> tuple[str, ...]:
     """The runs that files of ours are of, which say that they are of one thread; the oldest first."""
-    names = sorted(Path(cursor.path).name for cursor in files if not cursor.head)
+    names = sorted(os.path.basename(cursor.path) for cursor in files if not cursor.head)
     return tuple(dict.fromkeys(session for name in names if (session := session_id_of(name)) is not None))
 
 

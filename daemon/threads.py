@@ -364,10 +364,7 @@ class Threads:
         listed = await store.index.thread_ids() if read else frozenset()
         for thread_id in read.keys() & listed:
             await self._update_or_tell(thread_id, read[thread_id])
-        new = []
-        for thread_id in read.keys() - listed:
-            files = (*self._files.of_thread(thread_id), *read[thread_id])
-            new.append(new_rows.Unlisted(self._source(thread_id, None, files), read[thread_id]))
+        new = (self._unlisted(thread_id, read[thread_id]) for thread_id in read.keys() - listed)
         async for made in new_rows.put(store.index, store.layout, store.streams, new, self._clock.now):
             for one in made:
                 if one.failed:
@@ -377,6 +374,11 @@ class Threads:
             rows = [one.row for one in made if one.row is not None]
             self.count += len(rows)
             await self._tell(*rows)
+
+    def _unlisted(self, thread_id: str, read: list[FileCursor]) -> new_rows.Unlisted:
+        assert self._files is not None
+        files = (*self._files.of_thread(thread_id), *read)
+        return new_rows.Unlisted(self._source(thread_id, None, files), read)
 
     async def _update_or_tell(self, thread_id: str, read: list[FileCursor]) -> None:
         """Bring a row up to date; one that fails is tried again at the next look, and hides no other."""

@@ -18,9 +18,9 @@ from resumed.daemon.storage.streams import Streams
 from resumed.restore.events import SCHEMA_VERSION
 from resumed.restore.events.thread import ThreadMeta
 from tests.benchmarks.measure import Figure
-from tests.support.own_threads import write_thread
 from tests.support.scripted_session import THREAD_ID, opened
 from tests.support.streams import TS, entry, now, wrapped
+from tests.support.written_threads import write_thread
 
 TEXT = "round down " * 20
 APPENDS = 2000

@@ -10,9 +10,9 @@ import pytest
 from resumed.daemon import new_rows, records
 from resumed.daemon.storage import purges
 from resumed.daemon.storage.rows import FileCursor
-from tests.support.own_threads import write_thread
 from tests.support.scripted_session import Parts, opened
 from tests.support.streams import TS
+from tests.support.written_threads import write_thread
 
 
 def _unlisted(parts: Parts, count: int) -> list[new_rows.Unlisted]:

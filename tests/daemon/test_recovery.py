@@ -36,9 +36,9 @@ from resumed.restore.steps import (
     Step,
     SwitchBranch,
 )
-from tests.support.own_threads import write_thread
 from tests.support.parts import LocalClient, opened
 from tests.support.repository import run_git
+from tests.support.written_threads import write_thread
 
 THREAD = "11111111-1111-4111-8111-111111111111"
 NOW = "2026-11-30T10:00:00.000Z"

@@ -12,7 +12,6 @@ from resumed.daemon.storage.errors import StorageFailed, StreamMissing
 from resumed.daemon.storage.layout import Layout
 from resumed.daemon.storage.segments import segment_path
 from resumed.daemon.storage.streams import Streams
-from tests.support.own_threads import write_thread
 from tests.support.streams import (
     STREAM,
     THREAD_ID,
@@ -25,6 +24,7 @@ from tests.support.streams import (
     seqs,
     texts,
 )
+from tests.support.written_threads import write_thread
 
 THREADS = 30
 
