@@ -1,5 +1,7 @@
 """Rows of threads that have none, made together."""
 
+import asyncio
+import threading
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from resumed.daemon import new_rows, records
+from resumed.daemon import new_rows, records, threads
 from resumed.daemon.storage import purges
 from resumed.daemon.storage.rows import FileCursor
+from resumed.protocol.threads import ThreadListParams
 from tests.support.scripted_session import Parts, opened
-from tests.support.streams import TS
+from tests.support.streams import TS, largest_file
 from tests.support.written_threads import write_thread
 
 
@@ -109,3 +112,45 @@ async def test_what_a_glance_finds_damaged_is_looked_at_alone(
         monkeypatch.setattr(parts.streams, "glance", lambda: glance)
         (made,) = await _put(parts, [moved, lost])
         assert [one.row is not None and one.row.damaged for one in made] == [False, True]
+
+
+async def test_lists_are_served_while_they_are_made_and_say_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reached, go = threading.Event(), threading.Event()
+    build = records.build
+    built: list[str] = []
+
+    def held_up(streams: Any, source: records.Source, saved: bytes | None) -> records.Built:
+        built.append(source.thread_id)
+        if len(built) > new_rows.AT_ONCE and not reached.is_set():
+            reached.set()
+            assert go.wait(30)
+        return build(streams, source, saved)
+
+    monkeypatch.setattr(records, "build", held_up)
+    monkeypatch.setattr(threads, "WAIT_SECONDS", 0)
+    everything = ThreadListParams(scope="all", limit=threads.MAX_LIMIT)
+    async with opened(tmp_path, 1) as parts:
+        count = 2 * new_rows.AT_ONCE
+        _unlisted(parts, count)
+        await parts.threads.look_again()
+        assert await asyncio.to_thread(reached.wait, 30)
+        page = await parts.threads.page(everything)
+        assert parts.threads.refreshing
+        assert {row.thread_id for row in page.threads} == {*built[: new_rows.AT_ONCE]}
+        assert page.notes == ("Not everything has been read yet; the list may be incomplete.",)
+        go.set()
+        await parts.threads.looked()
+        page = await parts.threads.page(everything)
+        assert len(page.threads) == count
+
+
+async def test_what_cannot_be_written_is_told_and_can_be_tried_again(tmp_path: Path) -> None:
+    async with opened(tmp_path, 1) as parts:
+        unlisted = _unlisted(parts, 2)
+        with largest_file(1):
+            (made,) = await _put(parts, unlisted)
+        assert [(one.failed, one.row) for one in made] == [(True, None)] * 2
+        (made,) = await _put(parts, unlisted)
+        assert await parts.index.thread_ids() == {one.source.thread_id for one in unlisted}
