@@ -32,6 +32,15 @@ class Unlisted(msgspec.Struct, frozen=True):
     read: Sequence[FileCursor]
 
 
+class Place(msgspec.Struct, frozen=True):
+    """Where rows are made and written. `forgotten` are the threads that were removed for good meanwhile."""
+
+    index: Index
+    layout: Layout
+    streams: StreamStore
+    forgotten: set[str]
+
+
 class Made(msgspec.Struct, frozen=True, kw_only=True):
     """What was made of one: its row (`None`: nothing is on record of it) and the checkpoint of its fold.
     `failed`: it could not be folded, or not be written."""
@@ -43,19 +52,21 @@ class Made(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def put(
-    index: Index, layout: Layout, streams: StreamStore, unlisted: Iterable[Unlisted], now: Callable[[], str]
+    place: Place, unlisted: Iterable[Unlisted], now: Callable[[], str]
 ) -> AsyncIterator[list[Made]]:
     """Make rows and write them; yields what was made of some of the threads after it is written. One that
-    is being removed is left out. The threads are asked for as they are due.
+    is being removed, or was meanwhile, is left out. The threads are asked for as they are due.
 
     Raises `IndexDamaged`."""
     coming, due = iter(unlisted), list[Unlisted]()
-    glance = streams.glance()
+    glance = place.streams.glance()
     while due := [*due, *itertools.islice(coming, AT_ONCE - len(due))]:
-        taken, made = await asyncio.to_thread(_make, layout, streams, glance, due)
+        taken, made = await asyncio.to_thread(_make, place.layout, place.streams, glance, due)
         del due[:taken]
+        # Whoever forgets one after this comes after this writing, too.
+        made = [one for one in made if one.of.source.thread_id not in place.forgotten]
         try:
-            await index.put_new_rows(
+            await place.index.put_new_rows(
                 [one.row for one in made if one.row is not None],
                 [cursor for one in made if not one.failed for cursor in one.of.read],
                 [_checkpoint(one.of, one.checkpoint, now()) for one in made if one.checkpoint is not None],

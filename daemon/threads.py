@@ -75,6 +75,7 @@ class Threads:
         self._clock = clock
         self._files: FileCursors | None = None
         self._file_notes: dict[str, str] = {}
+        self._forgotten: set[str] = set()
         self._cut_off: dict[str, str] = {}
         self._notes_now: list[str] = []
         self._generation = 0
@@ -211,6 +212,7 @@ class Threads:
     async def forget(self, thread_id: str) -> None:
         """Forget a thread that was removed for good. What its agent keeps of it is found again by the
         next look."""
+        self._forgotten.add(thread_id)
         await self._mended(lambda: self._store.index.forget(thread_id))
         if self._files is not None:
             self._files.drop([cursor.path for cursor in self._files.of_thread(thread_id)])
@@ -295,6 +297,7 @@ class Threads:
 
     async def _look(self) -> None:
         index = self._store.index
+        self._forgotten.clear()
         first = self._files is None or self._generation != index.generation
         if self._files is None or first:
             self._generation = index.generation
@@ -365,7 +368,8 @@ class Threads:
         for thread_id in read.keys() & listed:
             await self._update_or_tell(thread_id, read[thread_id])
         new = (self._unlisted(thread_id, read[thread_id]) for thread_id in read.keys() - listed)
-        async for made in new_rows.put(store.index, store.layout, store.streams, new, self._clock.now):
+        place = new_rows.Place(store.index, store.layout, store.streams, self._forgotten)
+        async for made in new_rows.put(place, new, self._clock.now):
             for one in made:
                 if one.failed:
                     self._note_unmade(one.of.read)

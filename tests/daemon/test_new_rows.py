@@ -30,8 +30,12 @@ def _unlisted(parts: Parts, count: int) -> list[new_rows.Unlisted]:
     return found
 
 
+def _place(parts: Parts) -> new_rows.Place:
+    return new_rows.Place(parts.index, parts.layout, parts.streams, set())
+
+
 async def _put(parts: Parts, unlisted: Sequence[new_rows.Unlisted]) -> list[list[new_rows.Made]]:
-    putting = new_rows.put(parts.index, parts.layout, parts.streams, unlisted, lambda: TS)
+    putting = new_rows.put(_place(parts), unlisted, lambda: TS)
     return [made async for made in putting]
 
 
@@ -41,7 +45,7 @@ async def test_they_are_listed_after_each_transaction(
     monkeypatch.setattr(new_rows, "AT_ONCE", 2)
     async with opened(tmp_path, 1) as parts:
         unlisted = _unlisted(parts, 5)
-        putting = new_rows.put(parts.index, parts.layout, parts.streams, unlisted, lambda: TS)
+        putting = new_rows.put(_place(parts), unlisted, lambda: TS)
         counts = [(len(made), (await parts.index.counts()).threads) async for made in putting]
         assert counts == [(2, 2), (2, 4), (1, 5)]
         assert {cursor.path for cursor in await parts.index.files()} == {one.read[0].path for one in unlisted}
@@ -154,3 +158,31 @@ async def test_what_cannot_be_written_is_told_and_can_be_tried_again(tmp_path: P
         assert [(one.failed, one.row) for one in made] == [(True, None)] * 2
         (made,) = await _put(parts, unlisted)
         assert await parts.index.thread_ids() == {one.source.thread_id for one in unlisted}
+
+
+async def test_one_that_is_removed_for_good_meanwhile_gets_no_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reached, go = threading.Event(), threading.Event()
+    build = records.build
+
+    def held_up(streams: Any, source: records.Source, saved: bytes | None) -> records.Built:
+        built = build(streams, source, saved)
+        reached.set()
+        assert go.wait(30)
+        return built
+
+    monkeypatch.setattr(records, "build", held_up)
+    monkeypatch.setattr(threads, "WAIT_SECONDS", 0)
+    async with opened(tmp_path, 1) as parts:
+        (one,) = _unlisted(parts, 1)
+        thread_id = one.source.thread_id
+        await parts.threads.look_again()
+        assert await asyncio.to_thread(reached.wait, 30)
+        for path in (parts.layout.thread_path(thread_id), Path(one.read[0].path)):
+            path.unlink()
+        await parts.threads.forget(thread_id)
+        go.set()
+        await parts.threads.looked()
+        assert await parts.index.row(thread_id) is None
+        assert await parts.index.files() == ()
