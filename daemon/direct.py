@@ -247,7 +247,8 @@ async def _settle_again(live: Live, params: OperationCommitParams, operation_id:
     # Power that goes in the middle of the write can leave the state without the result.
     is_missing = recorded is None and result is not None
     same = (settled.state, settled.exit_code, result if is_missing else recorded)
-    if (params.state, params.exit_code, result) != same:
+    is_silent = params.result is None and (params.state, params.exit_code) == same[:2]
+    if not is_silent and (params.state, params.exit_code, result) != same:
         raise ResumedError(
             ErrorCode.OPERATION_CONFLICT,
             f"The operation {operation_id} is on record with another state, exit code or result.",

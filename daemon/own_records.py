@@ -35,6 +35,7 @@ FOREIGN = "foreign"
 LIST_LOST = "Our record that lists the runs of this conversation is gone or empty."
 RUN_LOST = "Our record of a run is gone or empty."
 BEGINNING_LOST = "The beginning of a record of ours can't be read."
+RESTORE_LOST = "The beginning of our record of a restore can't be read: what it did was left as it is."
 _FREED_AT_ONCE = 1000
 _OF_A_START = (SessionMeta, WorktreeMeta, WorktreeBound, PermissionsSet, ModelSet, EnvironmentSeen)
 
@@ -43,7 +44,7 @@ class OwnRecords(msgspec.Struct, kw_only=True):
     """What one look at a thread's streams found: the readings and events by stream. `restored` are the
     events of runs that ended with their restore, `no_runs` by identity the beginnings of restores that came
     to no run and left a place. `cut_off`: a restore has no end. `unread` has a sentence for each part that
-    is gone or cannot be read, `places_unread` for what only describes a place; `lost` is the loss without
+    is gone or cannot be read, `places_unread` for what only tells of a place; `lost` is the loss without
     which nobody can go on from the thread; `unlisted` are runs that the thread's own stream does not name
     (any more). `agents_own` is the path of the agent's file that own events tell of, empty if they say no
     path; `ingested` is what a restore has read of it before."""
@@ -117,11 +118,12 @@ def open_own(streams: StreamReader, owned: Owned, known: dict[str, Position]) ->
                 holds = _open_stream(streams, owned, stream, known, records, worktrees)
         if not holds:
             return None
-    if records.unlisted and owned.stream not in records.readings and not _has_gone_on(records):
+    is_nothing = records.unlisted and owned.stream not in records.readings and not _has_gone_on(records)
+    if is_nothing and not owned.agent_keeps_it:
         # A start that was cut off before it was answered: there is no such thread.
         return OwnRecords()
     _judge(owned, records)
-    records.places_unread = worktrees.unread
+    records.places_unread += worktrees.unread
     return records
 
 
@@ -171,7 +173,11 @@ def _open_stream(
     _note_ingested(events, records)
     is_new = is_run and stream not in known
     if is_new and aborted(events):
-        records.cut_off = records.cut_off or is_cut_off(events)
+        if any(found.kind == FIRST_LINE for found in reading.damage):
+            # It cannot be gone on with; whatever it did stays as it is.
+            records.places_unread.append(RESTORE_LOST)
+        else:
+            records.cut_off = records.cut_off or is_cut_off(events)
         if left := left_behind(events):
             records.readings[stream] = reading
             records.tails.append(left)

@@ -22,7 +22,6 @@ from resumed.daemon.perform_checks import (
     work_tree_at,
 )
 from resumed.daemon.ports.git_command import GitFailed, printable
-from resumed.daemon.ports.git_registration import holds_files
 from resumed.daemon.registrations import NotCopied
 from resumed.daemon.removals import Removal
 from resumed.restore.probes import RepositorySeen, WorktreeEntry
@@ -87,6 +86,8 @@ async def remove_worktree(tools: Tools, verb: RemoveWorktree) -> dict[str, objec
     entry = next((entry for entry in base.worktrees if entry.path == path), None)
     if verb.registered_at is not None and (goes_on or is_there or entry is None):
         await asyncio.to_thread(tools.registrations.check, verb.restore_id)
+    if not is_there and not goes_on:
+        await _not_moved(tools, verb, base, path)
     is_theirs = is_there and (goes_on or await _made_by_others(tools, verb, base, path))
     if is_there and not is_theirs:
         await _untouched(tools, verb, base, entry)
@@ -116,6 +117,17 @@ async def remove_worktree(tools: Tools, verb: RemoveWorktree) -> dict[str, objec
         if verb.registered_at is not None:
             await _registered_again(tools, base, path, verb.restore_id)
     return {"path": path, "removed": is_ours, "deleted_branch": deletable}
+
+
+async def _not_moved(tools: Tools, verb: RemoveWorktree, base: RepositorySeen, path: str) -> None:
+    """Where git was told to move it, it is somebody's now, in another place."""
+    for entry in base.worktrees:
+        if entry.gone or entry.path in (path, base.top_level):
+            continue
+        if (await tools.git.head_log(entry.path)).begun_by == verb.restore_id:
+            raise Refused(
+                f"{printable(path)} was moved to {printable(entry.path)}, and is left there", left=True
+            )
 
 
 async def _made_by_others(tools: Tools, verb: RemoveWorktree, base: RepositorySeen, path: str) -> bool:
@@ -253,8 +265,9 @@ async def _untouched(
         raise Refused(f"{printable(path)} has moved on to another branch or commit")
     if entry is not None and entry.locked is not None:
         raise Refused(f"git keeps the work tree at {printable(path)} locked")
-    if await asyncio.to_thread(holds_files, seen.git_dir, "modules"):
-        raise Refused(f"{printable(path)} holds repositories of submodules that would be lost")
+    only_there = await tools.git.only_there(path)
+    if only_there:
+        raise Refused(f"{printable(path)} holds what would be lost: {'; '.join(only_there)}")
     files = await tools.git.uncommitted(path)
     if files:
         raise Refused(f"{printable(path)} holds files that would be lost: {named(files)}")

@@ -5,6 +5,7 @@ What to do is decided by `restore/recover.py` from the journal and from what is 
 
 import asyncio
 import os
+from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 import msgspec
@@ -42,6 +43,9 @@ from resumed.restore.wording import with_short_paths
 REMEMBERED = 1000
 """Threads of which it is remembered that every restore has its end."""
 
+SessionsOf = Callable[[str], Awaitable[tuple[str, ...]]]
+"""The runs that name a thread, as far as is known."""
+
 OpenRestore = tuple[str, tuple[Event, ...]]
 RECOVER = "recover"
 """Who wrote what a recovery put on record."""
@@ -64,8 +68,11 @@ class Recoverer:
     whichever daemon, is named behind that before it does anything. What a recovery did is on record with
     the end that it wrote, and told by the next restore, whoever recovered."""
 
-    def __init__(self, streams: StreamStore, observer: Observer, tools: Tools, root: str) -> None:
+    def __init__(
+        self, streams: StreamStore, observer: Observer, tools: Tools, root: str, sessions: SessionsOf
+    ) -> None:
         self._streams = streams
+        self._sessions = sessions
         self._root = root
         self._observer = observer
         self._tools = tools
@@ -110,23 +117,30 @@ class Recoverer:
 
     async def _look_at(self, thread_id: str) -> "_Looked":
         known = self._looked.pop(thread_id, _Looked())
-        looked = await asyncio.to_thread(self._look, f"thread:{thread_id}", known)
+        sessions = await self._sessions(thread_id)
+        looked = await asyncio.to_thread(self._look, f"thread:{thread_id}", known, sessions)
         # Those without an end are looked at again.
         self._looked[thread_id] = known if looked.open or looked.through is None else looked
         if len(self._looked) > REMEMBERED:
             del self._looked[next(iter(self._looked))]
         return looked
 
-    def _look(self, thread: str, known: "_Looked") -> "_Looked":
-        """The open restores that a thread's stream names behind what is known, and what is untold now."""
-        if not self._streams.exists(thread):
-            return _Looked()
+    def _look(self, thread: str, known: "_Looked", sessions: tuple[str, ...]) -> "_Looked":
+        """The open restores that a thread's stream names behind what is known, and what is untold now. Where
+        the stream has lost something, those count too that only name the thread themselves."""
+        linked, through = [], None
+        if self._streams.exists(thread):
+            reading = self._streams.read(thread, known.through)
+            payloads = [event.payload for event in reading]
+            linked = [payload.session_id for payload in payloads if isinstance(payload, SessionLinked)]
+            through = None if reading.damage else reading.position
+            if reading.restarted:
+                known = _Looked()
+        if through is None:
+            linked = list(dict.fromkeys((*sessions, *linked)))
         found, untold = [], known.untold
-        reading = self._streams.read(thread, known.through)
-        for event in reading:
-            if not isinstance(event.payload, SessionLinked):
-                continue
-            stream = f"session:{event.payload.session_id}"
+        for session_id in linked:
+            stream = f"session:{session_id}"
             if not self._streams.exists(stream):
                 continue
             events = iter(self._streams.read(stream))
@@ -141,7 +155,7 @@ class Recoverer:
                 found.append((meta.session_id, whole))
             else:
                 untold = _untold_after(end, untold)
-        return _Looked(tuple(found), untold, reading.position)
+        return _Looked(tuple(found), untold, through)
 
     async def _settle(self, session_id: str, events: tuple[Event, ...], agent_active_at: str) -> None:
         restore = _plan_of(events)
@@ -200,7 +214,7 @@ class Recoverer:
         self, session_id: str, restore: Unfinished, recovery: Recovery, cut_off_at: str
     ) -> None:
         stuck = [*recovery.stuck, *recovery.notes]
-        undone = [n for n, state in restore.states.items() if state == "undone"]
+        undone = sorted(recovery.undone)
         staying = set(recovery.standing)
         for n, verb in recovery.undo:
             begun = RestoreStep(restore_id=restore.restore_id, n=n, state="undoing")
@@ -212,7 +226,7 @@ class Recoverer:
             staying.discard(n)
             await self._append(session_id, RestoreStep(restore_id=restore.restore_id, n=n, state="undone"))
             undone.append(n)
-        titles = [restore.steps[n - 1].title for n in undone]
+        titles = [restore.steps[n - 1].title for n in undone if 1 <= n <= len(restore.steps)]
         report: dict[str, object] = {"undone": titles} if titles else {}
         report |= {"stuck": stuck} if stuck else {}
         closed = RestoreClosed(restore_id=restore.restore_id, outcome="rolledBack", report=report)
@@ -235,7 +249,10 @@ def _untold_after(end: Event, untold: Recovered) -> Recovered:
         return untold
     if end.src.ref != RECOVER:
         return untold if end.payload.outcome == "cancelled" else NOTHING_RECOVERED
-    said = msgspec.convert(end.payload.report, Recovered)
+    try:
+        said = msgspec.convert(end.payload.report, Recovered)
+    except msgspec.ValidationError:
+        return untold
     return Recovered(undone=(*untold.undone, *said.undone), stuck=(*untold.stuck, *said.stuck))
 
 

@@ -81,7 +81,7 @@ class Workspace:
         self.sessions = Sessions(self.threads, self.leases, writing, world, clock)
         self.todo_lists = TodoLists(self.threads, self.sessions, self.leases, self.streams)
         self.checker = Checker(root, observer)
-        self.recoverer = Recoverer(self.streams, observer, tools, root)
+        self.recoverer = Recoverer(self.streams, observer, tools, root, self._own_sessions)
         self.freezer = Freezer(self.threads, self.leases, self.streams, clock)
         self.restorer = Restorer(self.freezer, self.recoverer, observer, tools)
         self.archive = Archive(self.threads, self.leases, store)
@@ -176,6 +176,9 @@ class Workspace:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _own_sessions(self, thread_id: str) -> tuple[str, ...]:
+        return (await self.threads.source(thread_id)).sessions
 
     async def _settle(self, thread_id: str) -> None:
         await self.importer.tidy()

@@ -69,7 +69,7 @@ def worktree_removed(state: WorktreeState, place: Place, seen: Seen, target: Tar
     lost, way_out = _kept(place, entry, seen, target)
     commands = {"recreate": way_out} if lost and "recreate" not in obstacle else {}
     if not lost and "recreate" not in obstacle and held_at == place.top:
-        commands = {"newWorktree": (BY_HAND, "-C", target.here.root, "worktree", "prune")}
+        commands = {"newWorktree": (BY_HAND, "-C", target.here.root, "worktree", "remove", place.top)}
     if lost:
         obstacle = {"recreate": lost, **obstacle}
     if _half_finished(place, entry, seen, target):

@@ -53,7 +53,8 @@ class Recovery(msgspec.Struct, frozen=True, kw_only=True):
     """`undo` are verbs to perform in this order, each with the number of its step; then the journal
     is closed as the verdict says. `stuck` are steps whose effect is neither there nor undoable;
     `notes` say where a person should look all the same. `standing` are the steps whose place is there now:
-    where one of them is not undone, somebody may be in it."""
+    where one of them is not undone, somebody may be in it. `undone` are the steps that were taken back before
+    the taking back was itself cut off."""
 
     restore_id: str
     verdict: Verdict
@@ -61,6 +62,7 @@ class Recovery(msgspec.Struct, frozen=True, kw_only=True):
     stuck: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     standing: frozenset[int] = frozenset()
+    undone: frozenset[int] = frozenset()
 
 
 class Recovered(msgspec.Struct, frozen=True):
@@ -131,6 +133,7 @@ def recover(restore: Unfinished, seen: Seen) -> Recovery:
     stuck: list[str] = []
     notes: list[str] = []
     standing: list[int] = []
+    undone = [n for n, state in restore.states.items() if state == "undone"]
     for n in sorted(restore.states, reverse=True):
         if not 1 <= n <= len(restore.steps):
             stuck.append("A step is in the journal that is in no plan; what it did is not known.")
@@ -139,6 +142,9 @@ def recover(restore: Unfinished, seen: Seen) -> Recovery:
         if state == "undone" or step.undo is None or isinstance(step.do, RecordState):
             continue
         is_before = all(holds(condition, seen) for condition in step.expects)
+        if state == "undoing" and is_before and not _is_between(step, state, seen):
+            undone.append(n)
+            continue
         is_after = all(holds(condition, seen) for condition in step.ensures)
         is_ours = is_after and _mover(step.do, seen) == restore.restore_id
         # What was being taken away already is gone on with, beside whatever somebody put there since.
@@ -159,6 +165,7 @@ def recover(restore: Unfinished, seen: Seen) -> Recovery:
         stuck=tuple(stuck),
         notes=tuple(notes),
         standing=frozenset(standing),
+        undone=frozenset(undone),
     )
 
 

@@ -57,7 +57,7 @@ class SwitchBranch(Verb, frozen=True, kw_only=True):
     uncommitted files. `to_branch` of `None` detaches at `to_sha`. HEAD's log names the restore as the one
     that moved it. `moved_by`: only if this restore moved it last."""
 
-    restore_id: str
+    restore_id: str = ""
     root: str
     from_branch: str | None
     from_sha: str

@@ -48,12 +48,12 @@ def _given_back(descriptor: int, before: list[Any], within: list[Any]) -> Iterat
     where a signal ends it."""
 
     def leave(number: int, _: FrameType | None) -> None:
-        termios.tcsetattr(descriptor, termios.TCSANOW, before)
+        _set(descriptor, before)
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
         # Only who was suspended comes back.
         signal.signal(number, leave)
-        termios.tcsetattr(descriptor, termios.TCSANOW, within)
+        _set(descriptor, within)
 
     is_main = threading.current_thread() is threading.main_thread()
     handled = [each for each in _LEAVING if is_main and signal.getsignal(each) is signal.SIG_DFL]
@@ -63,9 +63,15 @@ def _given_back(descriptor: int, before: list[Any], within: list[Any]) -> Iterat
     try:
         yield
     finally:
-        termios.tcsetattr(descriptor, termios.TCSANOW, before)
+        _set(descriptor, before)
         for number in handled:
             signal.signal(number, signal.SIG_DFL)
+
+
+def _set(descriptor: int, settings: list[Any]) -> None:
+    """Set the terminal, unless it has been hung up."""
+    with contextlib.suppress(termios.error):
+        termios.tcsetattr(descriptor, termios.TCSANOW, settings)
 
 
 def _is_alone(descriptor: int) -> bool:

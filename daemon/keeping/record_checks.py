@@ -18,7 +18,15 @@ from resumed.daemon.storage.quarantine import is_copied
 from resumed.daemon.storage.reader import Reading
 from resumed.daemon.storage.segments import segment_files, segment_path
 from resumed.restore.events import SCHEMA_VERSION
-from resumed.restore.events.session import EntryAdded, OperationBegun, SessionEnded, SessionMeta, TurnStarted
+from resumed.restore.events.journal import RestoreClosed, RestorePlanned
+from resumed.restore.events.session import (
+    EntryAdded,
+    OperationBegun,
+    SessionEnded,
+    SessionMeta,
+    TurnStarted,
+    WorktreeBound,
+)
 from resumed.restore.events.thread import SessionLinked
 from resumed.restore.wording import count
 
@@ -29,18 +37,20 @@ _KINDS = {
     "duplicate": "record.order",
     "chain": "record.segment",
 }
-_GOING_ON = (EntryAdded, OperationBegun, SessionEnded, TurnStarted)
+_GOING_ON = (EntryAdded, OperationBegun, RestoreClosed, RestorePlanned, SessionEnded, TurnStarted)
 
 
 class Seen(msgspec.Struct, kw_only=True):
     """What was seen of all records: the contents that they name, which runs threads link, whose runs are
-    there, which work trees runs were in, and which records are empty."""
+    there, which work trees runs were in, which records are empty, and what is wrong with those in which there
+    is nothing but a torn line."""
 
     contents: set[str] = set()
     links: dict[str, set[str]] = {}
     runs: dict[str, str] = {}
     worktrees: set[str] = set()
     empty: dict[str, Path] = {}
+    torn: dict[str, Finding] = {}
 
 
 def records(layout: Layout, seen: Seen) -> Iterator[Finding]:
@@ -70,7 +80,7 @@ def _record(layout: Layout, stream: str, path: Path, seen: Seen, read: set[Path]
             match event.payload:
                 case SessionLinked(session_id=session) if event.src.ref != FOREIGN:
                     seen.links.setdefault(stream.partition(":")[2], set()).add(session)
-                case SessionMeta(worktree_id=str(worktree)):
+                case SessionMeta(worktree_id=str(worktree)) | WorktreeBound(worktree_id=str(worktree)):
                     seen.worktrees.add(worktree)
     except OSError as error:
         read.add(path)
@@ -94,7 +104,11 @@ def _record(layout: Layout, stream: str, path: Path, seen: Seen, read: set[Path]
         source = files[loose.file].path
         if loose.torn and not is_copied(layout.quarantine, loose):
             sentence = f"Its last line is cut off after {count(loose.length, 'byte')}."
-            yield Finding(kind="record.tornTail", path=str(source), sentence=sentence, stream=stream)
+            torn = Finding(kind="record.tornTail", path=str(source), sentence=sentence, stream=stream)
+            if reading.seq:
+                yield torn
+            else:
+                seen.torn[stream] = torn
     if not reading.seq and not any(file.path.stat().st_size for file in files.values()):
         seen.empty[stream] = path
 
@@ -135,12 +149,15 @@ def _related(layout: Layout, seen: Seen) -> Iterator[Finding]:
 def _how_lost(layout: Layout, seen: Seen, stream: str) -> str:
     if layout.find_stream(stream) is None:
         return "gone"
-    return "empty" if stream in seen.empty else ""
+    if stream in seen.empty:
+        return "empty"
+    return "not readable any more" if stream in seen.torn else ""
 
 
 def _empty(seen: Seen, told: set[str]) -> Iterator[Finding]:
     """Records in which nothing is. One that others speak of held something once."""
     told |= {f"session:{session}" for sessions in seen.links.values() for session in sessions}
+    yield from (torn for stream, torn in seen.torn.items() if stream not in told)
     for stream, path in seen.empty.items():
         if stream.partition(":")[2] in seen.worktrees:
             sentence = "It is empty, and runs were in the work tree that it described."

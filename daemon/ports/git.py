@@ -11,6 +11,7 @@ from resumed.daemon.ports.git_command import GitCommand, GitFailed, printable
 from resumed.daemon.ports.git_head_log import head_log
 from resumed.daemon.ports.git_objects import GitObjects, Head
 from resumed.daemon.ports.git_origin import normalise_origin
+from resumed.daemon.ports.git_own import only_there
 from resumed.daemon.ports.git_place import Place, locate
 from resumed.daemon.ports.git_progress import InProgress, in_progress
 from resumed.daemon.ports.git_registration import registration
@@ -100,6 +101,14 @@ class Git:
     async def registration(self, path: str, worktree: str) -> RegistrationSeen:
         """What git keeps for a registered work tree whose folder is gone."""
         return await registration(self._command, await self._place(path), worktree)
+
+    async def only_there(self, path: str) -> tuple[str, ...]:
+        """What only this work tree holds, beside what is uncommitted, each kind in a few words."""
+        place = await self._place(path)
+        try:
+            return await only_there(self._command, place)
+        except OSError as error:
+            raise GitFailed(f"{printable(path)} could not be looked into: {error.strerror}") from error
 
     async def head_log(self, path: str) -> HeadLogSeen:
         """Which restore made the work tree, and which moved its HEAD last."""

@@ -6,6 +6,7 @@ reading, and its own session, so that a daemon that is killed does not tear a ru
 
 import asyncio
 import contextlib
+import itertools
 import os
 import signal
 import subprocess
@@ -24,6 +25,7 @@ MOVER = "resumed"
 """Who, in git's logs, moved what a restore moved."""
 _CHILDREN_AT_ONCE = 8
 _GRACE_SECONDS = 5.0
+_NAMED = 3
 _READING = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1"}
 _SAFE = ("--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 
@@ -53,10 +55,15 @@ class Outcome:
     def reason(self) -> str:
         """What git said last that is meant for people, printable."""
         lines = self.said.decode("utf-8", "backslashreplace").strip().splitlines()
-        telling = [line for line in lines if line.startswith(("fatal: ", "error: "))] or lines
-        if not telling:
+        telling = [n for n, line in enumerate(lines) if line.startswith(("fatal: ", "error: "))] or [0]
+        if not lines:
             return f"git ended with {self.code}"
-        return telling[0].removeprefix("fatal: ").removeprefix("error: ")
+        said = lines[telling[0]].removeprefix("fatal: ").removeprefix("error: ")
+        if not said.endswith(":"):
+            return said
+        # The files follow, one on each line.
+        rest = itertools.takewhile(lambda line: line.startswith("\t"), lines[telling[0] + 1 :])
+        return f"{said} {', '.join(line.strip() for line in itertools.islice(rest, _NAMED))}".rstrip(" :")
 
     def expect(self) -> "Outcome":
         """Itself when git ended with 0, else raises `GitFailed`."""

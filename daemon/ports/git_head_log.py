@@ -13,6 +13,7 @@ from resumed.restore.probes import HeadLogSeen
 
 _LINE = re.compile(
     rb"(?P<before>[0-9a-f]{40,64}) (?P<now>[0-9a-f]{40,64}) (?P<name>[^<\n]*) <(?P<email>[^>\n]*)> "
+    rb"[^\t\n]*(?:\t(?P<message>.*))?"
 )
 _END_BYTES = 1 << 22
 
@@ -21,10 +22,30 @@ def head_log(git_dir: str) -> HeadLogSeen:
     """Who made the work tree, and who moved its HEAD last. Raises `OSError`.
 
     The log of a work tree that was made again goes on with that of the one before: the last line that
-    comes from nowhere is the one that counts."""
-    lines = [found for line in _lines(git_dir) if (found := _LINE.match(line)) is not None]
-    made = next((found for found in reversed(lines) if not found["before"].strip(b"0")), None)
-    return HeadLogSeen(begun_by=_mover(made), moved_by=_mover(lines[-1] if lines else None))
+    comes from nowhere, and gives no reason, is the one that counts. With a reason it is a branch that was
+    renamed, or that begins with a first commit."""
+    lines = _read(git_dir)
+    made = _made_at(lines)
+    return HeadLogSeen(
+        begun_by=None if made is None else _mover(lines[made]),
+        moved_by=_mover(lines[-1]) if lines else None,
+    )
+
+
+def commits_since_made(git_dir: str) -> tuple[str, ...]:
+    """Where HEAD has been since the work tree was made, each commit once. Raises `OSError`."""
+    lines = _read(git_dir)
+    since = lines[_made_at(lines) or 0 :]
+    return tuple(dict.fromkeys(os.fsdecode(line["now"]) for line in since if line["now"].strip(b"0")))
+
+
+def _made_at(lines: list[re.Match[bytes]]) -> int | None:
+    begun = (n for n in range(len(lines) - 1, -1, -1) if not lines[n]["before"].strip(b"0"))
+    return next((n for n in begun if not lines[n]["message"]), None)
+
+
+def _read(git_dir: str) -> list[re.Match[bytes]]:
+    return [found for line in _lines(git_dir) if (found := _LINE.match(line)) is not None]
 
 
 def last_commit(git_dir: str) -> str | None:
@@ -43,8 +64,6 @@ def _lines(git_dir: str) -> list[bytes]:
         return []
 
 
-def _mover(line: re.Match[bytes] | None) -> str | None:
-    """The restore that a line names, empty for anybody else; `None` where there is no line."""
-    if line is None:
-        return None
+def _mover(line: re.Match[bytes]) -> str:
+    """The restore that a line names, empty for anybody else."""
     return os.fsdecode(line["email"]) if os.fsdecode(line["name"]) == MOVER else ""

@@ -26,7 +26,7 @@ async def registration(command: GitCommand, place: Place, path: str) -> Registra
     return RegistrationSeen(
         git_dir=git_dir,
         staged=await _is_staged(command, git_dir),
-        references=await asyncio.to_thread(_has_references, git_dir),
+        references=await asyncio.to_thread(has_references, git_dir),
         submodules=await asyncio.to_thread(holds_files, git_dir, "modules"),
         settings=await asyncio.to_thread(_has_settings, git_dir),
         in_progress=unfinished.operation if unfinished else None,
@@ -57,7 +57,7 @@ async def _last_commit(command: GitCommand, git_dir: str) -> str:
     return await asyncio.to_thread(last_commit, git_dir) or "HEAD"
 
 
-def _has_references(git_dir: str) -> bool:
+def has_references(git_dir: str) -> bool:
     """Whether it has some of its own, or changes that a merge put aside and did not give back."""
     return holds_files(git_dir, "refs") or os.path.lexists(os.path.join(git_dir, "MERGE_AUTOSTASH"))
 

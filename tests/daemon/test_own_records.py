@@ -9,6 +9,7 @@ import pytest
 from resumed.daemon.own_records import (
     BEGINNING_LOST,
     LIST_LOST,
+    RESTORE_LOST,
     RUN_LOST,
     Owned,
     OwnRecords,
@@ -131,6 +132,30 @@ async def test_a_restore_without_its_first_line_is_still_told_from_a_run(outcome
     _flipped(0)(_path(f"session:{session}"))
     is_run = f"session:{session}" in (await _opened()).readings
     assert is_run == (outcome == "restored")
+
+
+async def test_a_restore_that_was_cut_off_without_its_first_line_is_told_and_is_not_at_work() -> None:
+    streams = open_streams()
+    await begin_thread(streams)
+    planned = RestorePlanned(restore_id="r", through={}, seen={}, drift=(), steps=())
+    session = await begin_run(streams, planned, reason="resume")
+    await streams.close()
+    assert (await _opened()).cut_off
+    _flipped(0)(_path(f"session:{session}"))
+    records = await _opened()
+    assert (records.cut_off, records.places_unread, records.lost) == (False, [RESTORE_LOST], "")
+
+
+async def test_a_restore_that_was_cut_off_is_found_without_the_list_of_runs() -> None:
+    streams = open_streams()
+    await begin_thread(streams)
+    planned = RestorePlanned(restore_id="r", through={}, seen={}, drift=(), steps=())
+    session = await begin_run(streams, planned, reason="resume")
+    await streams.close()
+    _path(f"thread:{THREAD}").unlink()
+    for agent_keeps_it in (False, True):
+        records = await _opened(session, agent_keeps_it=agent_keeps_it)
+        assert (records.cut_off, records.unlisted) == ((True, (session,)) if agent_keeps_it else (False, ()))
 
 
 async def test_a_run_that_names_the_thread_and_is_listed_is_read_once() -> None:

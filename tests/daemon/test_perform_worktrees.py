@@ -364,6 +364,30 @@ async def test_work_in_it_is_never_lost(tmp_path: Path, kind: str) -> None:
     assert any(word in reason for word in ("lost", "moved on", "half finished", "locked"))
 
 
+@pytest.mark.parametrize("mark", ["--assume-unchanged", "--skip-worktree"])
+async def test_edits_that_git_does_not_look_at_are_not_removed(tmp_path: Path, mark: str) -> None:
+    project = make_project(tmp_path / "project")
+    verb = on_feature(project, tmp_path / "linked")
+    await performed(verb)
+    linked = Repository(tmp_path / "linked")
+    linked.git("update-index", mark, "kept.txt")
+    linked.write({"kept.txt": "mine\n"})
+    assert "holds what would be lost" in await refused_unchanged(undo_of(verb), tmp_path)
+
+
+@pytest.mark.parametrize("over_another", [False, True])
+async def test_one_that_git_moved_is_not_called_removed(tmp_path: Path, over_another: bool) -> None:
+    project = make_project(tmp_path / "project")
+    verb = on_feature(project, tmp_path / "linked")
+    if over_another:
+        shutil.rmtree(project.worktree(tmp_path / "linked", "feature").root)
+        verb = over(verb, FEATURE)
+    await performed(verb)
+    project.git("worktree", "move", verb.path, str(tmp_path / "elsewhere"))
+    assert "was moved to" in await refused_unchanged(undo_of(verb), tmp_path)
+    assert len((await seen_at(project.root)).worktrees) == 2
+
+
 async def test_one_that_a_person_made_just_so_is_not_removed(tmp_path: Path) -> None:
     project = make_project(tmp_path / "project")
     verb = on_feature(project, tmp_path / "linked")

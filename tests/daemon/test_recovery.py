@@ -247,6 +247,26 @@ async def test_of_a_run_that_is_no_restore_only_the_first_event_is_read(
         assert [type(event.payload) for event in read] == [SessionMeta]
 
 
+async def test_one_is_found_where_the_list_of_runs_is_lost(tmp_path: Path) -> None:
+    repo, new = tmp_path / "repo", tmp_path / "new"
+    sha = _repository(repo)
+    run_git(repo, *BY_THE_RESTORE, "worktree", "add", "-q", str(new), "side")
+    async with opened(repo) as workspace:
+        live = await workspace.sessions.start(
+            LocalClient(), SessionStartParams(agent=AgentInfo(name="mine"), cwd=str(repo))
+        )
+        await workspace.sessions.end(live, "finished")
+        begun = RestoreStep(restore_id="r", n=1, state="begun")
+        await _killed_in(workspace.streams, live.thread_id, _plan(repo, new, sha), begun)
+        thread = workspace.layout.thread_path(live.thread_id)
+    thread.unlink()
+    async with opened(repo) as workspace:
+        await workspace.threads.look_again()
+        told = (await workspace.recoverer.recover(live.thread_id)).sentences
+        assert told == ("A restore that was cut off was taken back first: Make it.",)
+        assert not new.exists()
+
+
 async def test_one_that_another_daemon_left_is_found_after_all_were_settled(tmp_path: Path) -> None:
     repo, new = tmp_path / "repo", tmp_path / "new"
     sha = _repository(repo)

@@ -22,7 +22,7 @@ def test_a_branch_of_a_registered_folder_cannot_go_elsewhere() -> None:
     drift = of(DriftKind.WORKTREE_REMOVED)
     assert choice(drift, "recreate").not_possible is None
     assert choice(drift, "newWorktree").not_possible == "fix/payment still belongs to the deleted folder"
-    assert choice(drift, "newWorktree").command == ("git", "-C", REPO_A, "worktree", "prune")
+    assert choice(drift, "newWorktree").command == ("git", "-C", REPO_A, "worktree", "remove", linked_path())
 
 
 def test_git_counts_a_branch_of_a_registered_folder_also_where_that_is_gone() -> None:

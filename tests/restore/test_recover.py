@@ -292,6 +292,15 @@ def test_what_somebody_else_did_is_not_taken_back(
         assert [said in note for note in recovery.notes] == ([True] if said else [])
 
 
+def test_a_switch_that_was_taken_back_before_that_was_noted_is_told() -> None:
+    there = RepositorySeen(
+        top_level="/r", git_dir="/g", common_dir="/g", common_id="c", kind="main", branch="main", sha="m"
+    )
+    restore = begun(planned(BACK, RECORD), step(1, "done"), step(1, "undoing"))
+    recovery = recover(restore, {RepositoryProbe("/r"): there})
+    assert (recovery.undo, recovery.stuck, recovery.undone) == ((), (), frozenset({1}))
+
+
 HEAD = "refs/heads/old"
 REPLACE = msgspec.structs.replace(
     MOVE,

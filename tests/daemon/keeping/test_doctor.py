@@ -221,6 +221,13 @@ def test_an_empty_run_that_is_listed_is_missing(place: Place) -> None:
     assert state().keys() == before.keys()
 
 
+def test_a_listed_run_of_nothing_but_zeros_was_written_once(place: Place) -> None:
+    rewrite(place.runs[0], b"\0" * 500)
+    found = kinds(place.layout.home)
+    assert "run.missing" in found
+    assert "record.tornTail" not in found
+
+
 def test_mending_leaves_alone_what_somebody_holds(place: Place) -> None:
     for kind in REPAIRED - {"mode.folder", "mode.file"}:
         DAMAGES[kind](place)

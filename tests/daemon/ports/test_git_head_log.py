@@ -30,10 +30,24 @@ async def test_a_work_tree_names_the_restore_that_made_it(tmp_path: Path) -> Non
 async def test_head_names_the_restore_that_moved_it_last(tmp_path: Path) -> None:
     project = make_project(tmp_path / "project")
     (await _writer().switch(str(project.root), ("feature",), "two")).expect()
-    assert await _log(project.root) == HeadLogSeen(begun_by="", moved_by="two")
+    assert await _log(project.root) == HeadLogSeen(moved_by="two")
     project.git("switch", "-q", "main")
     project.git("switch", "-q", "feature")
-    assert await _log(project.root) == HeadLogSeen(begun_by="", moved_by="")
+    assert await _log(project.root) == HeadLogSeen(moved_by="")
+
+
+async def test_a_branch_that_is_renamed_or_begins_anew_makes_no_work_tree(tmp_path: Path) -> None:
+    project, path = make_project(tmp_path / "project"), tmp_path / "linked"
+    (await _writer().add_worktree(str(project.root), (), str(path), "feature", "one")).expect()
+    linked = Repository(path)
+    linked.git("branch", "-m", "feature", "renamed")
+    assert await _log(path) == HeadLogSeen(begun_by="one", moved_by="")
+    linked.git("switch", "-q", "--orphan", "new")
+    linked.commit({"a.txt": "a\n"})
+    assert (await _log(path)).begun_by == "one"
+    project.git("worktree", "remove", "--force", str(path))
+    project.git("worktree", "add", "-q", str(path), "renamed")
+    assert await _log(path) == HeadLogSeen(begun_by="", moved_by="")
 
 
 async def test_git_still_finds_the_branch_before(tmp_path: Path) -> None:
