@@ -165,6 +165,14 @@ async def test_a_turn_ended_again_otherwise_is_a_conflict(tmp_path: Path, other:
         assert (await direct.complete_turn(live, done, KEY)).repeated
 
 
+async def test_relative_paths_are_those_of_the_folder_in_which_a_call_was_announced(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    async with _run(tmp_path) as live:
+        await direct.begin_operation(live, _edit(live))
+        live.place.cwd = str(tmp_path / "sub")
+        assert (await direct.begin_operation(live, _edit(live))).repeated
+
+
 @pytest.mark.parametrize(("path", "said"), [("", "is empty"), ("a\0b", "holds a NUL")])
 async def test_what_can_be_no_path_is_refused(tmp_path: Path, path: str, said: str) -> None:
     async with _run(tmp_path) as live:

@@ -400,6 +400,19 @@ async def test_one_that_a_person_made_just_so_is_not_removed(tmp_path: Path) -> 
     assert every_byte(tmp_path) == before
 
 
+async def test_a_folder_that_a_person_put_there_meanwhile_blocks_nothing(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    verb = on_new(project, tmp_path / "linked")
+    await performed(verb)
+    removal = Removal.of(verb.path, str(project.root / ".git"), verb.restore_id)
+    removal.begin()
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked" / "mine.txt").write_text("mine\n")
+    assert (await performed(undo_of(verb)))["removed"] is True
+    assert (tmp_path / "linked" / "mine.txt").read_text() == "mine\n"
+    assert not removal.has_begun()
+
+
 async def test_one_that_a_person_made_meanwhile_keeps_its_branch(tmp_path: Path) -> None:
     project = make_project(tmp_path / "project")
     verb = on_new(project, tmp_path / "linked")

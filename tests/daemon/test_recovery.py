@@ -247,6 +247,20 @@ async def test_of_a_run_that_is_no_restore_only_the_first_event_is_read(
         assert [type(event.payload) for event in read] == [SessionMeta]
 
 
+async def test_all_that_was_taken_back_is_told_and_an_unreadable_report_hides_none(tmp_path: Path) -> None:
+    async with opened(tmp_path) as workspace:
+        await _killed(workspace)
+        await workspace.recoverer.recover(THREAD)
+        for report in ({"undone": ["One"]}, {"undone": 7}, {"undone": ["Two"], "stuck": ["Look."]}):
+            session = await _killed_in(workspace.streams, THREAD)
+            closed = own_event(RestoreClosed(restore_id="r", outcome="rolledBack", report=report), "recover")
+            await workspace.streams.append(f"session:{session}", closed)
+        ended = SessionEnded(reason="cancelled", clean=True)
+        await _killed_in(workspace.streams, THREAD, ended)
+        recovered = await workspace.recoverer.recover(THREAD)
+        assert (recovered.undone, recovered.stuck) == (("One", "Two"), ("Look.",))
+
+
 async def test_one_is_found_where_the_list_of_runs_is_lost(tmp_path: Path) -> None:
     repo, new = tmp_path / "repo", tmp_path / "new"
     sha = _repository(repo)

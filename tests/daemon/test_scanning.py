@@ -13,6 +13,7 @@ from resumed.daemon.scanning import Scan, damage_notes, head_of, scan
 from resumed.daemon.storage.codec import encode_as
 from resumed.daemon.storage.layout import Layout
 from resumed.daemon.storage.rows import FileCursor
+from resumed.restore.events.session import SessionEnded
 from tests.support.codex import install_recording
 from tests.support.events import event, session_meta
 from tests.support.odd_files import put_something_odd
@@ -81,6 +82,19 @@ def test_a_stream_of_ours_that_shrinks_is_told() -> None:
     assert any("shorter than it was" in note for note in found.notes)
     stream.unlink()
     assert any("is gone" in note for note in _scan(known).notes)
+
+
+def test_a_run_that_names_no_thread_any_more_is_told_but_not_a_start_that_was_cut_off() -> None:
+    layout = Layout.open(state_folder())
+    meta = session_meta()
+    run = layout.session_path(meta.session_id, meta.created_at)
+    run.parent.mkdir(parents=True)
+    run.write_bytes(encode_as(event(meta), 1, TS)[:20])
+    assert _scan({}).notes_now == []
+    ended = encode_as(event(SessionEnded(reason="exit", clean=True)), 2, TS)
+    run.write_bytes(b"garbage\n" + ended)
+    (note,) = _scan({}).notes_now
+    assert note == f"{run.name} is of no conversation that can be told: its first line is damaged."
 
 
 def test_a_file_that_cannot_be_read_keeps_what_it_said_and_is_looked_into_again() -> None:

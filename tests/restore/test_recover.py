@@ -214,23 +214,44 @@ def test_an_effect_that_is_neither_there_nor_not_is_left_and_said(state: str) ->
 
 
 @pytest.mark.parametrize(
-    ("kind", "branch", "path", "stays"),
+    ("kind", "branch", "path", "by", "stays"),
     [
-        ("linked", "mine", "/w", True),
-        ("linked", None, "/w", True),
-        ("main", "mine", "/w", False),
-        ("linked", "mine", "/", False),
+        ("linked", "mine", "/w", None, True),
+        ("linked", None, "/w", None, True),
+        ("linked", "mine", "/w", "r", True),
+        # A person made it, and went on in it.
+        ("linked", "mine", "/w", "", False),
+        ("main", "mine", "/w", None, False),
+        ("linked", "mine", "/", None, False),
     ],
 )
 def test_a_folder_in_which_somebody_went_on_stays(
-    kind: str, branch: str | None, path: str, stays: bool
+    kind: str, branch: str | None, path: str, by: str | None, stays: bool
 ) -> None:
     there = RepositorySeen(
         top_level=path, git_dir="/g/w", common_dir="/g", common_id="c", kind=kind, branch=branch, sha="later",
     )  # fmt: skip
-    seen: Seen = {FolderProbe("/w"): FolderSeen("folder"), RepositoryProbe("/w"): there}
+    seen: Seen = {
+        FolderProbe("/w"): FolderSeen("folder"),
+        RepositoryProbe("/w"): there,
+        HeadLogProbe("/w"): HeadLogSeen(begun_by=by, moved_by=by),
+    }
     recovery = recover(begun(planned(MOVE, RECORD), step(1, "done")), seen)
     assert (len(recovery.stuck), bool(recovery.standing)) == (1, stays)
+
+
+@pytest.mark.parametrize("by", ["r", "", None])
+def test_what_was_being_taken_away_is_gone_on_with_whoever_is_there_now(by: str | None) -> None:
+    there = RepositorySeen(
+        top_level="/w", git_dir="/g/w", common_dir="/g", common_id="c", kind="linked", branch=None, sha="s",
+    )  # fmt: skip
+    seen: Seen = {
+        FolderProbe("/w"): FolderSeen("folder"),
+        RepositoryProbe("/w"): there,
+        HeadLogProbe("/w"): HeadLogSeen(begun_by=by, moved_by=by),
+    }
+    recovery = recover(begun(planned(MOVE, RECORD), step(1, "done"), step(1, "undoing")), seen)
+    assert (len(recovery.undo), recovery.notes, bool(recovery.standing)) == (1, (), by == "r")
 
 
 @pytest.mark.parametrize(("branch", "stays"), [("side", True), ("other", False)])
