@@ -218,8 +218,7 @@ async def test_what_was_taken_back_is_told_until_a_restore_has_told_it(tmp_path:
         async with opened(repo) as workspace:
             for _ in range(2):
                 assert await _recovered(workspace) == told
-            closed = RestoreClosed(restore_id="q", outcome=outcome)
-            await _killed_in(workspace.streams, THREAD, closed, SessionEnded(reason=outcome, clean=True))
+            await _killed_in(workspace.streams, THREAD, RestoreClosed(restore_id="q", outcome=outcome))
             assert await _recovered(workspace) == still
 
 
@@ -255,8 +254,7 @@ async def test_all_that_was_taken_back_is_told_and_an_unreadable_report_hides_no
             session = await _killed_in(workspace.streams, THREAD)
             closed = own_event(RestoreClosed(restore_id="r", outcome="rolledBack", report=report), "recover")
             await workspace.streams.append(f"session:{session}", closed)
-        ended = SessionEnded(reason="cancelled", clean=True)
-        await _killed_in(workspace.streams, THREAD, ended)
+        await _killed_in(workspace.streams, THREAD, SessionEnded(reason="cancelled", clean=True))
         recovered = await workspace.recoverer.recover(THREAD)
         assert (recovered.undone, recovered.stuck) == (("One", "Two"), ("Look.",))
 
@@ -266,14 +264,12 @@ async def test_one_is_found_where_the_list_of_runs_is_lost(tmp_path: Path) -> No
     sha = _repository(repo)
     run_git(repo, *BY_THE_RESTORE, "worktree", "add", "-q", str(new), "side")
     async with opened(repo) as workspace:
-        live = await workspace.sessions.start(
-            LocalClient(), SessionStartParams(agent=AgentInfo(name="mine"), cwd=str(repo))
-        )
+        params = SessionStartParams(agent=AgentInfo(name="mine"), cwd=str(repo))
+        live = await workspace.sessions.start(LocalClient(), params)
         await workspace.sessions.end(live, "finished")
         begun = RestoreStep(restore_id="r", n=1, state="begun")
         await _killed_in(workspace.streams, live.thread_id, _plan(repo, new, sha), begun)
-        thread = workspace.layout.thread_path(live.thread_id)
-    thread.unlink()
+    workspace.layout.thread_path(live.thread_id).unlink()
     async with opened(repo) as workspace:
         await workspace.threads.look_again()
         told = (await workspace.recoverer.recover(live.thread_id)).sentences
@@ -356,8 +352,7 @@ async def test_a_work_tree_that_a_person_made_there_is_theirs(tmp_path: Path) ->
             session = await _killed_in(workspace.streams, thread, _plan(repo, new, sha), begun)
             assert await workspace.recoverer.would_write(thread) is None
             (note,) = (await workspace.recoverer.recover(thread)).sentences
-            assert "“Make it”" in note
-            assert "somebody else did it; it was left as it is" in note
+            assert "is done, but somebody else did it; it was left as it is" in note
             assert _place(workspace, session) == []
         assert new.exists()
 
