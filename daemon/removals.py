@@ -11,8 +11,8 @@ import shutil
 from dataclasses import dataclass
 
 from resumed.daemon.failpoints import passage
+from resumed.daemon.ports.git_place import pointer_of
 from resumed.daemon.ports.git_registration import registered_path
-from resumed.daemon.ports.regular import open_regular
 from resumed.daemon.storage import disk
 
 
@@ -76,10 +76,5 @@ class Removal:
 
 def _pointed_at(files: str) -> str | None:
     """Git's folder for the work tree whose files are there; `None` where there is none."""
-    try:
-        with open_regular(os.path.join(files, ".git")) as file:
-            content = os.fsdecode(file.read(8192))
-    except OSError:
-        return None
-    target = content.removeprefix("gitdir: ").rstrip("\r\n")
-    return os.path.realpath(os.path.join(files, target))
+    pointer = pointer_of(files)
+    return None if pointer is None else os.path.realpath(pointer)

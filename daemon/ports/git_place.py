@@ -36,6 +36,18 @@ def without_links(path: str) -> str:
     return os.path.join(os.path.realpath(folder), name)
 
 
+def pointer_of(folder: str) -> str | None:
+    """Where the `.git` file of a linked work tree points, whatever is there; `None` without such a file."""
+    try:
+        with open_regular(os.path.join(folder, ".git")) as file:
+            content = os.fsdecode(file.read(8192))
+    except OSError:
+        return None
+    if not content.startswith("gitdir: "):
+        return None
+    return os.path.join(folder, content.removeprefix("gitdir: ").rstrip("\r\n"))
+
+
 def locate(path: str) -> Place | None:
     """The nearest repository around `path`; `None` when there is none or `path` is not there.
 

@@ -8,7 +8,7 @@ import os
 
 from resumed.daemon.ports.git_command import GitCommand, GitFailed
 from resumed.daemon.ports.git_head_log import last_commit
-from resumed.daemon.ports.git_place import Place, locate, without_links
+from resumed.daemon.ports.git_place import Place, locate, pointer_of, without_links
 from resumed.daemon.ports.git_progress import in_progress
 from resumed.daemon.ports.regular import open_regular
 from resumed.restore.probes import RegistrationSeen
@@ -119,13 +119,8 @@ def _ends(path: str) -> list[str]:
 
 def _dangling(folder: str) -> str | None:
     """Where the `.git` file of a folder points, if nothing is there."""
-    try:
-        with open_regular(os.path.join(folder, ".git")) as file:
-            content = os.fsdecode(file.read(8192))
-    except OSError:
-        return None
-    pointer = os.path.join(folder, content.removeprefix("gitdir: ").rstrip("\r\n"))
-    return pointer if content.startswith("gitdir: ") and not os.path.lexists(pointer) else None
+    pointer = pointer_of(folder)
+    return pointer if pointer is not None and not os.path.lexists(pointer) else None
 
 
 def _beside(git_dir: str, path: str) -> str | None:

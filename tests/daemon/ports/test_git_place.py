@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from resumed.daemon.ports.git_command import GitFailed
-from resumed.daemon.ports.git_place import locate
+from resumed.daemon.ports.git_place import locate, pointer_of
 from tests.support.repository import Repository, make_project, make_repository, run_git
 
 
@@ -111,3 +111,21 @@ def test_name_that_is_not_utf8(tmp_path: Path) -> None:
     project = make_project(root)
     assert isinstance(project, Repository)
     assert top_level(str(root)) == str(root)
+
+
+@pytest.mark.parametrize(
+    ("content", "points"),
+    [
+        ("gitdir: /gone\n", "/gone"),
+        ("gitdir: ../x/y\r\n", "{folder}/../x/y"),
+        ("something else\n", None),
+        (None, None),
+    ],
+)
+def test_where_a_git_file_points_is_read_whatever_is_there(
+    tmp_path: Path, content: str | None, points: str | None
+) -> None:
+    if content is not None:
+        (tmp_path / ".git").write_text(content)
+    expected = None if points is None else points.format(folder=tmp_path)
+    assert pointer_of(str(tmp_path)) == expected
